@@ -1,0 +1,117 @@
+"""What must be and what must not: rules, verdicts, judgements, findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Call", "Finding", "FrameVerdict", "Judgement", "Layer", "Rule", "Verdict"]
+
+Layer = Literal[
+    "framing", "utf8", "json", "rpc", "message", "lifecycle", "tool", "identity", "authorization"
+]
+Kind = Literal["request", "notification", "response", "batch", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One sentence of the contract. ``profiles`` says in which profiles it rejects."""
+
+    id: str
+    layer: Layer
+    statement: str
+    source: str
+    profiles: tuple[str, ...] = ("strict", "spec")
+    closes: bool = True
+    code: int = -32600
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judge's word on one JSON document (bytes of a frame without its LF).
+
+    ``rule`` is ``""`` for an accepted document, else the id of the first rule it breaks, in the
+    order of the layers; ``at`` is the byte offset where that was seen. ``value`` is the document as
+    Python objects (meaningful only when accepted). ``duplicates`` is true where a name repeats.
+    """
+
+    rule: str
+    at: int = 0
+    value: object = None
+    duplicates: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        return not self.rule
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An action that the session allows: exactly this tool with exactly these arguments."""
+
+    tool: str
+    arguments: dict[str, object]
+    required: bool = True
+    """False where the profile lets a target refuse (a batch with invalid members under ``spec``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameVerdict:
+    """The judge's word on one frame of a session.
+
+    ``start`` and ``end`` are offsets in the session's bytes (``end`` includes the LF). ``id_token``
+    is the id exactly as spelled, ``None`` where there is none or it is unusable. ``ids`` holds the
+    ids (str or int) of all requests in the frame that are owed a reply: one for a request, any
+    number for a batch. ``calls`` are the actions it may cause. ``reply`` says what may answer it.
+    """
+
+    start: int
+    end: int
+    rule: str
+    layer: Layer | Literal[""]
+    kind: Kind
+    method: str = ""
+    ids: tuple[str | int, ...] = ()
+    calls: tuple[Call, ...] = ()
+    reply: Literal["result", "error", "either", "none", "optional-error"] = "none"
+    code: int = 0
+    closes: bool = False
+    refusals: tuple[tuple[str | int, str], ...] = ()
+    """For a batch: (id, rule) of each member that is refused although the batch is accepted."""
+
+    @property
+    def accepted(self) -> bool:
+        return not self.rule
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The judge's word on a whole session of bytes.
+
+    Frames after ``closed_at`` (the end offset of the frame that closed the session) are listed with
+    rule ``life-closed``. ``tail`` is true where the bytes end in a line without LF.
+    """
+
+    frames: tuple[FrameVerdict, ...]
+    closed_at: int | None = None
+    tail: bool = False
+
+    def calls(self) -> list[Call]:
+        """All allowed actions, in order."""
+        return [call for frame in self.frames for call in frame.calls]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule broken by one trace, or by a bundle of traces of one case.
+
+    ``signature`` is equal for equal faults: target family, oracle, rule, and what distinguishes
+    faults of that rule (error kind, divergence class), never anything of the input's accident.
+    """
+
+    oracle: str
+    rule: str
+    target: str
+    signature: str
+    summary: str
+    details: tuple[tuple[str, str], ...] = field(default=())
