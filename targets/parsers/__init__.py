@@ -1,0 +1,1 @@
+"""Parser configurations and the canonical form their results are compared in."""

@@ -1,0 +1,53 @@
+"""Typed canonical bytes: equal bytes exactly when two parsed values are equal with their types.
+
+Marshal version 2 is typed, ordered and has no back references, so its bytes depend on the value
+alone. It refuses deep nesting and keeps NaN payloads; for those an iterative writer emits the
+same format, so a value has one encoding whichever path wrote it.
+"""
+
+import marshal
+import math
+import re
+import struct
+from typing import Any
+
+_MAYBE_NAN = re.compile(rb"g.{6}[\xf0-\xff][\x7f\xff]", re.DOTALL)
+_NAN = b"g" + struct.pack("<d", float("nan"))
+
+
+def encode(value: Any) -> bytes:
+    """Encode a value of None, bool, int, float, str, list and dict; TypeError for other objects."""
+    try:
+        fast = marshal.dumps(value, 2)
+    except ValueError:
+        return _encode_iteratively(value)
+    return _encode_iteratively(value) if _MAYBE_NAN.search(fast) else fast
+
+
+def _encode_iteratively(root: object) -> bytes:
+    out: list[bytes] = []
+    pending: list[object] = [root]
+    end = object()
+    while pending:
+        value = pending.pop()
+        if value is end:
+            out.append(b"0")
+        elif type(value) is list:
+            out.append(b"[" + struct.pack("<i", len(value)))
+            pending.extend(reversed(value))
+        elif type(value) is dict:
+            out.append(b"{")
+            pending.append(end)
+            for key, member in reversed(value.items()):
+                pending += (member, key)
+        else:
+            out.append(_scalar(value))
+    return b"".join(out)
+
+
+def _scalar(value: Any) -> bytes:
+    if type(value) is float and math.isnan(value):
+        return _NAN
+    if value is None or type(value) in (bool, int, float, str):
+        return marshal.dumps(value, 2)
+    raise TypeError(f"no canonical form for {type(value).__qualname__}")

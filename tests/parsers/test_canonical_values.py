@@ -1,0 +1,33 @@
+"""Canonical bytes tell typed values apart and do not depend on the path that wrote them."""
+
+import itertools
+import struct
+
+import pytest
+
+from targets.parsers.canonical import _encode_iteratively, encode
+
+DISTINCT = [None, True, 1, 1.0, 0, 0.0, -0.0, "1", "\ud800", 10**5000, -(10**20), [], {}, [[]],
+            {"a": 1, "b": 2}, {"b": 2, "a": 1}]  # fmt: skip
+
+
+@pytest.mark.parametrize(("left", "right"), list(itertools.combinations(DISTINCT, 2)))
+def test_values_that_differ_in_type_or_order_differ_in_bytes(left: object, right: object) -> None:
+    assert encode(left) != encode(right)
+
+
+@pytest.mark.parametrize("value", DISTINCT)
+def test_both_writers_emit_the_same_bytes(value: object) -> None:
+    assert _encode_iteratively(value) == encode(value)
+
+
+def test_nan_payload_and_sign_do_not_count() -> None:
+    odd = struct.unpack("<d", b"\x01\0\0\0\0\0\xf8\xff")[0]
+    assert encode([odd]) == encode([float("nan")])
+
+
+def test_nesting_beyond_the_recursion_limit_encodes() -> None:
+    value: list[object] = []
+    for _ in range(50_000):
+        value = [value]
+    assert len(encode(value)) == 5 * 50_001
