@@ -11,12 +11,14 @@ DISTINCT = [None, True, 1, 1.0, 0, 0.0, -0.0, "1", "\ud800", 10**5000, -(10**20)
             {"a": 1, "b": 2}, {"b": 2, "a": 1}]  # fmt: skip
 
 
-@pytest.mark.parametrize(("left", "right"), list(itertools.combinations(DISTINCT, 2)))
+@pytest.mark.parametrize(
+    ("left", "right"), list(itertools.combinations(DISTINCT, 2)), ids=lambda _: "value"
+)
 def test_values_that_differ_in_type_or_order_differ_in_bytes(left: object, right: object) -> None:
     assert encode(left) != encode(right)
 
 
-@pytest.mark.parametrize("value", DISTINCT)
+@pytest.mark.parametrize("value", DISTINCT, ids=lambda _: "value")
 def test_both_writers_emit_the_same_bytes(value: object) -> None:
     assert _encode_iteratively(value) == encode(value)
 
