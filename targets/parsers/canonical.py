@@ -51,3 +51,8 @@ def _scalar(value: Any) -> bytes:
     if value is None or type(value) in (bool, int, float, str):
         return marshal.dumps(value, 2)
     raise TypeError(f"no canonical form for {type(value).__qualname__}")
+
+
+def decode(encoded: bytes) -> object:
+    """Return the value `encode` wrote; ValueError beyond marshal's nesting limit (about 2000)."""
+    return marshal.loads(encoded)

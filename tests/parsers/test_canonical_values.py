@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from targets.parsers.canonical import _encode_iteratively, encode
+from targets.parsers.canonical import _encode_iteratively, decode, encode
 
 DISTINCT = [None, True, 1, 1.0, 0, 0.0, -0.0, "1", "\ud800", 10**5000, -(10**20), [], {}, [[]],
             {"a": 1, "b": 2}, {"b": 2, "a": 1}]  # fmt: skip
@@ -33,3 +33,8 @@ def test_nesting_beyond_the_recursion_limit_encodes() -> None:
     for _ in range(50_000):
         value = [value]
     assert len(encode(value)) == 5 * 50_001
+
+
+@pytest.mark.parametrize("value", DISTINCT, ids=lambda _: "value")
+def test_decoding_gives_back_the_encoded_value(value: object) -> None:
+    assert encode(decode(encode(value))) == encode(value)
