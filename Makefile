@@ -1,0 +1,51 @@
+# Two commands matter: `make campaign` and `make test`. Both set everything up first.
+# The work of set-up is in scripts/bootstrap.py; see CONTRIBUTING.md.
+
+PYTHON ?= python3
+SECONDS ?= 60
+CAMPAIGN_ARGS ?=
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+CODE := strategies targets oracles fuzz scripts tests
+
+.DEFAULT_GOAL := help
+.PHONY: help setup campaign test lint types pytest bench format clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@echo
+	@echo "  variables: PYTHON=$(PYTHON)  SECONDS=$(SECONDS)  CAMPAIGN_ARGS='--seed 7'  PYTEST_ARGS='-k gateway'"
+
+setup: ## make or repair .venv (the other commands do it by themselves)
+	@command -v "$(PYTHON)" >/dev/null || { \
+	  echo "There is no '$(PYTHON)' here. Install Python 3.11 or later, or name one: make PYTHON=/path/to/python3.12" >&2; exit 2; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "'$(PYTHON)' is $$("$(PYTHON)" --version 2>&1); Wirefence needs Python 3.11 or later. Name one: make PYTHON=python3.12" >&2; exit 2; }
+	@"$(PYTHON)" scripts/bootstrap.py
+
+campaign: setup ## fuzz the parsers and the gateway for SECONDS seconds
+	@$(BIN)/wirefence campaign --seconds $(SECONDS) $(CAMPAIGN_ARGS)
+
+test: lint types pytest ## everything that must pass: lint, format, types, tests
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+pytest: setup
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+bench: setup ## measure the generator, the parsers, the judge and the gateway
+	@$(BIN)/wirefence bench
+
+format: setup ## lay the code out and fix what lint can fix
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove .venv and caches; findings and corpora in .wirefence stay
+	rm -rf .venv .venv.lock .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
