@@ -1,0 +1,186 @@
+"""What a damage operator is, and the two ways to write one.
+
+The key insight: damage is done to bytes that are known to be good, so an operator needs to find
+places in a frame (see :mod:`strategies.damage.spans`), never to parse it; what it leaves behind is
+whatever no serializer would ever write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from strategies.records import Frame, Version
+from strategies.source import Source
+
+__all__ = [
+    "FAMILIES",
+    "Damaged",
+    "Expect",
+    "Family",
+    "Operator",
+    "Scene",
+    "hidden_call",
+    "reshape",
+    "rewrite",
+    "table",
+]
+
+Family = Literal[
+    "truncation",
+    "concatenation",
+    "banner",
+    "type-confusion",
+    "structure",
+    "encoding",
+    "number-spelling",
+    "white-space",
+    "lifecycle",
+    "resource",
+    "chunking",
+]
+Expect = Literal["reject", "accept", "profile"]
+
+FAMILIES: tuple[Family, ...] = (
+    "truncation",
+    "concatenation",
+    "banner",
+    "type-confusion",
+    "structure",
+    "encoding",
+    "number-spelling",
+    "white-space",
+    "lifecycle",
+    "resource",
+    "chunking",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The good session and the index of the frame to damage."""
+
+    frames: tuple[Frame, ...]
+    at: int
+    version: Version = "2025-11-25"
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[self.at]
+
+    @property
+    def body(self) -> bytes:
+        """The frame without its LF."""
+        return self.frame.raw.removesuffix(b"\n")
+
+    @property
+    def last(self) -> bool:
+        return self.at == len(self.frames) - 1
+
+    @property
+    def hidden(self) -> str:
+        """An action name for a call that damage smuggles in: never that of a good frame."""
+        return (self.frame.nonce or f"hidden-{self.at}-") + "x"
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A session after damage. ``cuts`` are offsets into its bytes, as in ``Case.cuts``."""
+
+    frames: tuple[Frame, ...]
+    cuts: tuple[int, ...] = ()
+
+
+Apply = Callable[[Source, Scene], Damaged | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One named way to damage a session.
+
+    ``expect`` speaks of the lines that the damaged frames hold, in an otherwise good session:
+    ``reject`` at least one is not accepted, under both profiles; ``accept`` all are as accepted as
+    before, under both; ``profile`` it depends on the profile, the version or the place.
+    ``session`` marks operators whose damage lies between the frames rather than in one. ``apply``
+    gives ``None`` where the frame has no place for this damage. ``heavy`` marks megabytes of
+    damage, to be chosen rarely.
+    """
+
+    name: str
+    family: Family
+    reason: str
+    origin: str
+    expect: Expect
+    apply: Apply
+    session: bool = False
+    heavy: bool = False
+
+
+Rewrite = Callable[[Source, Scene], bytes | None]
+
+
+def rewrite(  # noqa: PLR0913 - an operator's description is its signature
+    name: str,
+    family: Family,
+    expect: Expect,
+    reason: str,
+    origin: str,
+    *,
+    heavy: bool = False,
+) -> Callable[[Rewrite], Operator]:
+    """Make an operator of a function that gives the damaged frame's new bytes."""
+
+    def build(function: Rewrite) -> Operator:
+        def apply(source: Source, scene: Scene) -> Damaged | None:
+            raw = function(source, scene)
+            if raw is None or raw == scene.frame.raw:
+                return None
+            return Damaged(_with(scene, raw, name))
+
+        return Operator(name, family, reason, origin, expect, apply, heavy=heavy)
+
+    return build
+
+
+def _with(scene: Scene, raw: bytes, name: str) -> tuple[Frame, ...]:
+    frame = replace(scene.frame, raw=raw, damage=(*scene.frame.damage, name))
+    return (*scene.frames[: scene.at], frame, *scene.frames[scene.at + 1 :])
+
+
+def reshape(
+    name: str, family: Family, expect: Expect, reason: str, origin: str
+) -> Callable[[Apply], Operator]:
+    """Make a session-wide operator of a function that gives the whole damaged session."""
+
+    def build(function: Apply) -> Operator:
+        return Operator(name, family, reason, origin, expect, function, session=True)
+
+    return build
+
+
+def table(*groups: Sequence[Operator]) -> tuple[Operator, ...]:
+    """One registry of several; raises ``ValueError`` where two operators share a name."""
+    every = tuple(operator for group in groups for operator in group)
+    names = [operator.name for operator in every]
+    if len(set(names)) != len(names):
+        raise ValueError(f"damage operators share a name: {sorted(names)}")
+    return every
+
+
+_META_2026 = (
+    '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+    '"io.modelcontextprotocol/clientCapabilities":{}},'
+)
+
+
+def hidden_call(action: str, version: Version, name: str = "record", identity: str = "") -> bytes:
+    """A complete ``tools/call`` on one line without LF, that a careless reader would act on.
+
+    ``identity`` is the request id, by default the action name; both are taken as plain ASCII.
+    """
+    meta = _META_2026 if version == "2026-07-28" else ""
+    return (
+        f'{{"jsonrpc":"2.0","id":"{identity or action}","method":"tools/call",'
+        f'"params":{{{meta}"name":"{name}","arguments":{{"action":"{action}"}}}}}}'
+    ).encode()

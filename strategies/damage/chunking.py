@@ -1,0 +1,101 @@
+"""The same bytes in other writes: what a pipe may do to any session, so all must be accepted."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from strategies.damage.base import Damaged, Operator, Scene, reshape
+from strategies.source import Source
+
+__all__ = ["OPERATORS"]
+
+_PIPE = "pipes keep bytes, not writes; readers that take one read() for one message"
+_LONGEST = 65_536
+
+
+def _data(scene: Scene) -> bytes:
+    return b"".join(frame.raw for frame in scene.frames)
+
+
+def _inside(places: list[int], size: int) -> tuple[int, ...]:
+    return tuple(sorted({place for place in places if 0 < place < size}))
+
+
+def _cut(scene: Scene, places: list[int], size: int) -> Damaged | None:
+    cuts = _inside(places, size)
+    return Damaged(scene.frames, cuts) if cuts else None
+
+
+@reshape("chunk-one-cut", "chunking", "accept", "one pause anywhere", _PIPE)
+def _one(source: Source, scene: Scene) -> Damaged | None:
+    size = len(_data(scene))
+    return _cut(scene, [source.integer(1, size - 1)], size) if size > 1 else None
+
+
+@reshape("chunk-some-cuts", "chunking", "accept", "several pauses anywhere", _PIPE)
+def _some(source: Source, scene: Scene) -> Damaged | None:
+    size = len(_data(scene))
+    if size < 2:
+        return None
+    count = source.integer(2, 12)
+    return _cut(scene, [source.integer(1, size - 1) for _ in range(count)], size)
+
+
+@reshape("chunk-every-byte", "chunking", "accept", "byte by byte", _PIPE)
+def _bytes(source: Source, scene: Scene) -> Damaged | None:
+    del source
+    size = len(_data(scene))
+    return _cut(scene, list(range(1, size)), size) if size <= _LONGEST else None
+
+
+@reshape("chunk-frame", "chunking", "accept", "each frame in a write of its own", _PIPE)
+def _frames(source: Source, scene: Scene) -> Damaged | None:
+    del source
+    ends = list(accumulate(len(frame.raw) for frame in scene.frames))
+    return _cut(scene, ends, ends[-1])
+
+
+@reshape("chunk-before-newline", "chunking", "accept", "a pause before each LF", _PIPE)
+def _newline(source: Source, scene: Scene) -> Damaged | None:
+    del source
+    data = _data(scene)
+    places = [at for at, byte in enumerate(data) if byte == 0x0A] if len(data) <= _LONGEST else []
+    return _cut(scene, places, len(data))
+
+
+@reshape(
+    "chunk-in-character",
+    "chunking",
+    "accept",
+    "pauses inside UTF-8 sequences",
+    "readers that decode each chunk on its own",
+)
+def _character(source: Source, scene: Scene) -> Damaged | None:
+    del source
+    data = _data(scene)
+    inside = [at for at, byte in enumerate(data) if 0x80 <= byte < 0xC0][:4_096]
+    return _cut(scene, inside, len(data))
+
+
+@reshape("chunk-overlap", "chunking", "accept", "the end of a frame with the next one", _PIPE)
+def _overlap(source: Source, scene: Scene) -> Damaged | None:
+    ends = list(accumulate(len(frame.raw) for frame in scene.frames))
+    return _cut(scene, [end + source.integer(1, 9) for end in ends[:-1]], ends[-1])
+
+
+@reshape("chunk-one-write", "chunking", "accept", "all frames in one write", _PIPE)
+def _single(source: Source, scene: Scene) -> Damaged | None:
+    del source
+    return Damaged(scene.frames) if len(scene.frames) > 1 else None
+
+
+OPERATORS: tuple[Operator, ...] = (
+    _one,
+    _some,
+    _bytes,
+    _frames,
+    _newline,
+    _character,
+    _overlap,
+    _single,
+)

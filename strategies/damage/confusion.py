@@ -1,0 +1,169 @@
+"""Members with a value of another JSON type, each member by each other type.
+
+The official schemas take many of these for notifications, and lax validators coerce them; an id
+is judged on its raw token, so every spelling of the list has an operator of its own.
+"""
+
+from __future__ import annotations
+
+from strategies.contract import DEFAULT_TOOLS
+from strategies.damage.base import Expect, Operator, Scene, rewrite
+from strategies.damage.spans import Member, find, members, replace_value
+from strategies.source import Source
+
+__all__ = ["IDS", "MEMBERS", "OPERATORS", "TOKENS"]
+
+TOKENS: dict[str, tuple[bytes, ...]] = {
+    "null": (b"null",),
+    "boolean": (b"true", b"false"),
+    "integer": (b"0", b"1", b"-7"),
+    "fraction": (b"1.5", b"-0.25", b"2e-1"),
+    "string": (b'""', b'"1"', b'"true"', b'"{}"'),
+    "array": (b"[]", b"[1]", b"[{}]"),
+    "object": (b"{}", b'{"value":1}'),
+}
+
+IDS: tuple[tuple[str, bytes, Expect], ...] = (
+    ("true", b"true", "reject"),
+    ("false", b"false", "reject"),
+    ("null", b"null", "reject"),
+    ("integral-fraction", b"1.0", "reject"),
+    ("fraction", b"1.5", "reject"),
+    ("exponent", b"1e2", "reject"),
+    ("minus-zero", b"-0", "reject"),
+    ("empty-string", b'""', "accept"),
+    ("array", b"[]", "reject"),
+    ("object", b"{}", "reject"),
+    ("above-2-53", b"9007199254740993", "profile"),
+    ("2-70", b"1180591620717411303424", "profile"),
+    ("5000-digits", b"7" * 5_000, "profile"),
+)
+
+_STRING = ("string",)
+_OBJECT = ("object",)
+_TEXT_OR_INTEGER = ("string", "integer")
+_PARAMS = b"params"
+_META = (_PARAMS, b"_meta")
+
+MEMBERS: tuple[tuple[str, tuple[bytes, ...], tuple[str, ...]], ...] = (
+    ("jsonrpc", (b"jsonrpc",), ()),
+    ("method", (b"method",), _STRING),
+    ("params", (_PARAMS,), _OBJECT),
+    ("name", (_PARAMS, b"name"), _STRING),
+    ("arguments", (_PARAMS, b"arguments"), _OBJECT),
+    ("meta", _META, _OBJECT),
+    ("progress-token", (*_META, b"progressToken"), _TEXT_OR_INTEGER),
+    ("token", (*_META, b"wirefence/token"), ()),
+    ("meta-version", (*_META, b"io.modelcontextprotocol/protocolVersion"), ()),
+    ("meta-capabilities", (*_META, b"io.modelcontextprotocol/clientCapabilities"), _OBJECT),
+    ("meta-client-info", (*_META, b"io.modelcontextprotocol/clientInfo"), ()),
+    ("protocol-version", (_PARAMS, b"protocolVersion"), _STRING),
+    ("capabilities", (_PARAMS, b"capabilities"), _OBJECT),
+    ("client-info", (_PARAMS, b"clientInfo"), ()),
+    ("client-name", (_PARAMS, b"clientInfo", b"name"), _STRING),
+    ("client-version", (_PARAMS, b"clientInfo", b"version"), _STRING),
+    ("request-id", (_PARAMS, b"requestId"), _TEXT_OR_INTEGER),
+    ("reason", (_PARAMS, b"reason"), _STRING),
+    ("cursor", (_PARAMS, b"cursor"), _STRING),
+    ("notification-token", (_PARAMS, b"progressToken"), _TEXT_OR_INTEGER),
+    ("progress", (_PARAMS, b"progress"), ("integer", "fraction")),
+    ("total", (_PARAMS, b"total"), ("integer", "fraction")),
+    ("result", (b"result",), _OBJECT),
+    ("error", (b"error",), ()),
+)
+
+_ORIGIN = "coercing validators, duck-typed readers, schemas looser than the prose"
+_ALWAYS_READ = {"jsonrpc", "method", "params", "result", "error"}
+"""Members that the contract reads in every message; the others matter to some methods only."""
+
+
+def _other(source: Source, right: tuple[str, ...]) -> bytes:
+    kind = source.choice([kind for kind in TOKENS if kind not in right])
+    return source.choice(TOKENS[kind])
+
+
+def _member(name: str, path: tuple[bytes, ...], right: tuple[str, ...]) -> Operator:
+    @rewrite(
+        f"confuse-{name}",
+        "type-confusion",
+        "reject" if name in _ALWAYS_READ else "profile",
+        f"{'.'.join(part.decode() for part in path)} has another JSON type",
+        _ORIGIN,
+    )
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        member = find(scene.frame.raw, *path)
+        if member is None:
+            return None
+        return replace_value(scene.frame.raw, member, _other(source, right))
+
+    return operator
+
+
+def _identity(name: str, token: bytes, expect: Expect) -> Operator:
+    @rewrite(
+        f"id-{name}", "type-confusion", expect, f"the request id is spelled {token[:24]!r}", _ORIGIN
+    )
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        del source
+        member = find(scene.frame.raw, b"id")
+        if member is None or find(scene.frame.raw, b"method") is None:
+            return None
+        return replace_value(scene.frame.raw, member, token)
+
+    return operator
+
+
+_RIGHT = {"number": ("integer", "fraction")}
+_ARGUMENTS = {
+    argument.name.encode(): _RIGHT.get(argument.type, (argument.type,))
+    for tool in DEFAULT_TOOLS
+    for argument in tool.arguments
+}
+
+
+def _tool_arguments(raw: bytes) -> list[Member]:
+    return [
+        member
+        for member in members(raw)
+        if member.path[:2] == (_PARAMS, b"arguments")
+        and len(member.path) == 3
+        and member.path[2] in _ARGUMENTS
+    ]
+
+
+@rewrite(
+    "confuse-argument",
+    "type-confusion",
+    "profile",
+    "an argument that the tool declares has another JSON type",
+    _ORIGIN,
+)
+def _argument(source: Source, scene: Scene) -> bytes | None:
+    places = _tool_arguments(scene.frame.raw)
+    if not places:
+        return None
+    member = source.choice(places)
+    value = _other(source, _ARGUMENTS[member.path[2]])
+    return replace_value(scene.frame.raw, member, value)
+
+
+@rewrite(
+    "confuse-required-argument",
+    "type-confusion",
+    "reject",
+    "the action, which every tool requires, is no string",
+    _ORIGIN,
+)
+def _required(source: Source, scene: Scene) -> bytes | None:
+    member = find(scene.frame.raw, _PARAMS, b"arguments", b"action")
+    if member is None:
+        return None
+    return replace_value(scene.frame.raw, member, _other(source, _STRING))
+
+
+OPERATORS: tuple[Operator, ...] = (
+    *(_member(*row) for row in MEMBERS),
+    *(_identity(*row) for row in IDS),
+    _argument,
+    _required,
+)

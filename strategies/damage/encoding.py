@@ -1,0 +1,107 @@
+"""Bytes that are not the UTF-8 of a JSON text.
+
+A replacing decoder turns distinct ids and actions into one; a sniffing one reads other encodings.
+"""
+
+from __future__ import annotations
+
+import codecs
+
+from strategies.damage.base import Expect, Operator, Scene, rewrite
+from strategies.damage.spans import string_places
+from strategies.source import Source
+
+__all__ = ["INSERTS", "OPERATORS", "WHOLE"]
+
+_REPLACE = "decoders with errors='replace', and lenient C decoders"
+_CONTROL = "json.loads(strict=False), ujson"
+_LONE = "json, simplejson, ujson and Node keep lone surrogates; others reject"
+
+INSERTS: tuple[tuple[str, bytes, Expect, str], ...] = (
+    ("bare-continuation", b"\x80", "reject", _REPLACE),
+    ("overlong-2", b"\xc0\xaf", "reject", _REPLACE),
+    ("overlong-3", b"\xe0\x80\xaf", "reject", _REPLACE),
+    ("overlong-4", b"\xf0\x80\x80\xaf", "reject", _REPLACE),
+    ("overlong-quote", b"\xc0\xa2", "reject", "filters that decode overlong forms after the check"),
+    ("overlong-nul", b"\xc0\x80", "reject", "Java's modified UTF-8"),
+    ("raw-surrogate", b"\xed\xa0\x80", "reject", "json and ujson on bytes"),
+    ("cesu-8", b"\xed\xa0\xbd\xed\xb8\x80", "reject", "CESU-8 writers; json and ujson on bytes"),
+    ("above-10ffff", b"\xf4\x90\x80\x80", "reject", _REPLACE),
+    ("five-bytes", b"\xf8\x88\x80\x80\x80", "reject", "RFC 2279's longer forms"),
+    ("byte-ff", b"\xff", "reject", _REPLACE),
+    ("latin-1", b"\xe9", "reject", "a writer in the locale's encoding"),
+    ("cut-short-2", b"\xc3", "reject", _REPLACE),
+    ("cut-short-3", b"\xe2\x80", "reject", _REPLACE),
+    ("cut-short-4", b"\xf0\x9f\x98", "reject", _REPLACE),
+    ("escaped-high-surrogate", b"\\ud83d", "profile", _LONE),
+    ("escaped-low-surrogate", b"\\ude00", "profile", _LONE),
+    ("escaped-swapped-surrogates", b"\\ude00\\ud83d", "profile", _LONE),
+    ("raw-nul", b"\x00", "reject", _CONTROL),
+    ("raw-tab", b"\t", "reject", _CONTROL),
+    ("raw-escape", b"\x1b", "reject", _CONTROL),
+    ("raw-cr-in-string", b"\r", "reject", _CONTROL),
+    ("hex-escape", b"\\x41", "reject", "JavaScript and Python string literals"),
+    ("octal-escape", b"\\101", "reject", "C string literals"),
+    ("short-unicode-escape", b"\\u41 ", "reject", "lexers that call a lax hex reader"),
+    ("signed-unicode-escape", b"\\u+041", "reject", "lexers that call int(text, 16)"),
+    ("noncharacter", "\uffff".encode(), "profile", "filters that take noncharacters for errors"),
+)
+
+WHOLE: tuple[tuple[str, str, bytes, str], ...] = (
+    ("utf-16-le", "utf-16-le", b"", "json.loads on bytes guesses UTF-16"),
+    ("utf-16-be", "utf-16-be", b"", "json.loads on bytes guesses UTF-16"),
+    ("utf-16-bom", "utf-16-le", codecs.BOM_UTF16_LE, "PowerShell pipes"),
+    ("utf-32-le", "utf-32-le", b"", "json.loads on bytes guesses UTF-32"),
+    ("utf-32-be", "utf-32-be", b"", "json.loads on bytes guesses UTF-32"),
+    ("utf-32-bom", "utf-32-le", codecs.BOM_UTF32_LE, "json.loads on bytes guesses UTF-32"),
+    ("utf-7", "utf-7", b"+AHs-", "old mail gateways"),
+)
+
+
+def _insert(name: str, text: bytes, expect: Expect, origin: str) -> Operator:
+    @rewrite(f"encoding-{name}", "encoding", expect, f"{text!r} inside a string", origin)
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        places = string_places(scene.frame.raw)
+        if not places:
+            return None
+        place = source.choice(places)
+        return scene.frame.raw[:place] + text + scene.frame.raw[place:]
+
+    return operator
+
+
+def _whole(name: str, codec: str, mark: bytes, origin: str) -> Operator:
+    @rewrite(f"encoding-{name}", "encoding", "reject", f"the whole frame in {codec}", origin)
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        del source
+        text = scene.body.decode(errors="replace")
+        return mark + text.encode(codec, "replace") + b"\n"
+
+    return operator
+
+
+@rewrite(
+    "encoding-bom",
+    "encoding",
+    "reject",
+    "EF BB BF before the message",
+    "Windows editors and shells",
+)
+def _bom(source: Source, scene: Scene) -> bytes:
+    del source
+    return codecs.BOM_UTF8 + scene.frame.raw
+
+
+@rewrite("encoding-bom-inside", "encoding", "reject", "U+FEFF as white space", "utf-8-sig writers")
+def _bom_inside(source: Source, scene: Scene) -> bytes | None:
+    del source
+    brace = scene.frame.raw.find(b"{")
+    return scene.frame.raw[: brace + 1] + codecs.BOM_UTF8 + scene.frame.raw[brace + 1 :]
+
+
+OPERATORS: tuple[Operator, ...] = (
+    *(_insert(*row) for row in INSERTS),
+    *(_whole(*row) for row in WHOLE),
+    _bom,
+    _bom_inside,
+)

@@ -1,0 +1,74 @@
+"""Numbers, and other tokens, in spellings that only some lexers take."""
+
+from __future__ import annotations
+
+from strategies.damage.base import Expect, Operator, Scene, rewrite
+from strategies.damage.spans import Member, find, insert_member, members, replace_value
+from strategies.source import Source
+
+__all__ = ["OPERATORS", "SPELLINGS"]
+
+_JS = "JavaScript, JSON5 and YAML writers"
+_LAX = "lexers that call strtod, such as ujson's"
+_RANGE = "parsers differ on what does not fit binary64"
+
+SPELLINGS: tuple[tuple[str, bytes, Expect, str], ...] = (
+    ("nan", b"NaN", "reject", "json.dumps writes it and json.loads takes it"),
+    ("minus-nan", b"-NaN", "reject", "python-rapidjson takes it"),
+    ("infinity", b"Infinity", "reject", "json.dumps writes it and json.loads takes it"),
+    ("minus-infinity", b"-Infinity", "reject", "json.dumps writes it and json.loads takes it"),
+    ("inf", b"Inf", "reject", "python-rapidjson takes it"),
+    ("leading-zero", b"01", "reject", _LAX),
+    ("minus-leading-zero", b"-01", "reject", _LAX),
+    ("plus", b"+1", "reject", _JS),
+    ("bare-dot", b".5", "reject", _JS),
+    ("dot-tail", b"1.", "reject", _LAX),
+    ("minus-dot", b"-.5", "reject", _LAX),
+    ("bare-minus", b"-", "reject", "ujson reads 0"),
+    ("bare-exponent", b"1e", "reject", _LAX),
+    ("hexadecimal", b"0x1F", "reject", _JS),
+    ("underscore", b"1_000", "reject", "int() in Python"),
+    ("fullwidth", "１".encode(), "reject", "isdigit() in Python"),
+    ("undefined", b"undefined", "reject", _JS),
+    ("python-none", b"None", "reject", "repr() instead of json.dumps"),
+    ("python-true", b"True", "reject", "repr() instead of json.dumps"),
+    ("overflow", b"1e400", "profile", _RANGE),
+    ("overflow-near", b"1.8e308", "profile", _RANGE),
+    ("underflow", b"1e-400", "profile", _RANGE),
+    ("zero-huge-exponent", b"0e400", "profile", "python-rapidjson rejects this valid zero"),
+    ("minus-zero", b"-0", "profile", "Node keeps the sign, Python's int does not"),
+    ("above-2-53", b"9007199254740993", "profile", "readers with one number type round it"),
+    ("2-64", b"18446744073709551616", "profile", "orjson makes it a float"),
+    ("2-70", b"1180591620717411303424", "profile", "orjson makes it a float"),
+    ("4301-digits", b"7" * 4_301, "profile", "CPython's int conversion limit"),
+    ("long-mantissa", b"0." + b"7" * 4_400, "profile", "jiter's limit for fractions"),
+)
+
+_NUMERIC = {
+    (b"params", b"arguments", b"count"),
+    (b"params", b"arguments", b"ratio"),
+    (b"params", b"progress"),
+    (b"params", b"total"),
+}
+
+
+def _places(raw: bytes) -> list[Member]:
+    return [member for member in members(raw) if member.path in _NUMERIC]
+
+
+def _spelling(name: str, token: bytes, expect: Expect, origin: str) -> Operator:
+    @rewrite(f"number-{name}", "number-spelling", expect, f"a value is {token[:20]!r}", origin)
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        raw = scene.frame.raw
+        places = _places(raw)
+        if places:
+            return replace_value(raw, source.choice(places), token)
+        anchor = find(raw, b"params", b"arguments", b"action") or find(raw, b"jsonrpc")
+        if anchor is None:
+            return None
+        return insert_member(raw, anchor, b'"ratio":' + token)
+
+    return operator
+
+
+OPERATORS: tuple[Operator, ...] = tuple(_spelling(*row) for row in SPELLINGS)

@@ -1,0 +1,97 @@
+"""Depth and length: what kills a reader, or makes it buffer without end."""
+
+from __future__ import annotations
+
+from strategies.damage.base import Expect, Operator, Scene, rewrite
+from strategies.damage.structure import into_meta
+from strategies.source import Source
+
+__all__ = ["DEPTHS", "LONG_LINE", "OPERATORS"]
+
+DEPTHS: tuple[tuple[int, str], ...] = (
+    (200, "jiter stops at 200; the contract's strict limit is 128"),
+    (1_000, "CPython's default recursion limit, python-rapidjson's bound"),
+    (1_025, "orjson, ujson and simdjson stop at 1,024"),
+    (100_000, "readers with a raised recursion limit overflow their stack"),
+)
+LONG_LINE = 10_000_000
+"""Bytes of the filler in a long line: ten times the contract's strict bound."""
+
+
+def _nest(source: Source, depth: int) -> bytes:
+    if source.chance(1, 2):
+        return b'{"a":' * depth + b"0" + b"}" * depth
+    return b"[" * depth + b"]" * depth
+
+
+def _deep(depth: int, origin: str) -> Operator:
+    @rewrite(
+        f"depth-{depth}",
+        "resource",
+        "profile",
+        f"{depth:,} containers nested in _meta",
+        origin,
+        heavy=depth > 10_000,
+    )
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        return into_meta(scene.frame.raw, b'"example.com/deep":' + _nest(source, depth))
+
+    return operator
+
+
+def _unclosed(depth: int, origin: str) -> Operator:
+    @rewrite(
+        f"unclosed-{depth}",
+        "resource",
+        "reject",
+        f"{depth:,} brackets that never close before the message",
+        origin,
+        heavy=depth > 10_000,
+    )
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        return source.choice((b"[", b'{"a":')) * depth + scene.frame.raw
+
+    return operator
+
+
+_BUFFER = "readers without a bound on the line"
+
+
+@rewrite("long-line", "resource", "profile", "a 10 MB string in _meta", _BUFFER, heavy=True)
+def _long(source: Source, scene: Scene) -> bytes | None:
+    del source
+    return into_meta(scene.frame.raw, b'"example.com/pad":"' + b"a" * LONG_LINE + b'"')
+
+
+@rewrite("long-noise", "resource", "reject", "10 MB of noise on the line", _BUFFER, heavy=True)
+def _noise(source: Source, scene: Scene) -> bytes:
+    return source.choice((b"a", b"\x00", b"[")) * LONG_LINE + scene.frame.raw
+
+
+_NAMES = b",".join(b'"n%d":%d' % (number, number) for number in range(2_000))
+
+
+@rewrite("many-names", "resource", "accept", "2,000 names in _meta", "hash tables, key caches")
+def _names(source: Source, scene: Scene) -> bytes | None:
+    del source
+    return into_meta(scene.frame.raw, b'"example.com/many":{' + _NAMES + b"}")
+
+
+def _exceptional(origin: str, expect: Expect) -> Operator:
+    @rewrite("long-spaces", "resource", expect, "64 KiB of white space in the message", origin)
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        del source
+        brace = scene.frame.raw.find(b"{") + 1
+        return scene.frame.raw[:brace] + b" " * 65_536 + scene.frame.raw[brace:]
+
+    return operator
+
+
+OPERATORS: tuple[Operator, ...] = (
+    *(_deep(*row) for row in DEPTHS),
+    *(_unclosed(*row) for row in DEPTHS),
+    _long,
+    _noise,
+    _names,
+    _exceptional("readers whose buffer is one pipe's 64 KiB", "accept"),
+)

@@ -1,0 +1,100 @@
+"""White space and punctuation: the four characters JSON knows, and all that look alike."""
+
+from __future__ import annotations
+
+from strategies.damage.base import Expect, Operator, Scene, rewrite
+from strategies.source import Source
+
+__all__ = ["FILLERS", "OPERATORS"]
+
+FILLERS: tuple[tuple[str, bytes, Expect, str], ...] = (
+    ("space", b"  ", "accept", "RFC 8259 section 2"),
+    ("tab", b"\t", "accept", "RFC 8259 section 2"),
+    ("cr", b"\r", "profile", "white space to JSON, a line end to text-mode readers"),
+    ("form-feed", b"\x0c", "reject", "isspace() in C; jq"),
+    ("vertical-tab", b"\x0b", "reject", "isspace() in C"),
+    ("no-break-space", "\u00a0".encode(), "reject", "str.isspace() and JavaScript"),
+    ("line-separator", "\u2028".encode(), "reject", "str.isspace() and JavaScript"),
+    ("next-line", "\u0085".encode(), "reject", "str.isspace() and YAML"),
+    ("ideographic-space", "\u3000".encode(), "reject", "str.isspace()"),
+    ("zero-width-space", "\u200b".encode(), "reject", "invisible in every log"),
+    ("nul", b"\x00", "reject", "C strings end here"),
+    ("block-comment", b"/* */", "reject", "JSON5, python-rapidjson's relaxed mode"),
+)
+
+
+def _fill(name: str, filler: bytes, expect: Expect, origin: str) -> Operator:
+    @rewrite(f"space-{name}", "white-space", expect, f"{filler!r} around a token", origin)
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        body = scene.body
+        end = len(body)
+        gap = source.choice((0, end, _inner(body)))
+        return body[:gap] + filler + body[gap:] + b"\n"
+
+    return operator
+
+
+def _inner(body: bytes) -> int:
+    """An offset right after the opening brace: the one gap that needs no scan to be safe."""
+    return body.find(b"{") + 1
+
+
+@rewrite("space-crlf", "white-space", "profile", "CR before LF", "text mode on Windows")
+def _crlf(source: Source, scene: Scene) -> bytes:
+    del source
+    return scene.body + b"\r\n"
+
+
+@rewrite(
+    "space-empty-line", "white-space", "reject", "an empty line before it", "print() once more"
+)
+def _empty(source: Source, scene: Scene) -> bytes:
+    return source.choice((b"\n", b" \n", b"\t \n", b"\r\n")) + scene.frame.raw
+
+
+def _replacing(  # noqa: PLR0913 - a row of the table below
+    name: str, pattern: bytes, new: bytes, reason: str, origin: str, *, first: bool = False
+) -> Operator:
+    @rewrite(name, "white-space", "reject", reason, origin)
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        del source
+        split = scene.body.partition if first else scene.body.rpartition
+        head, found, tail = split(pattern)
+        return head + new + tail + b"\n" if found else None
+
+    return operator
+
+
+@rewrite("comment-line", "white-space", "reject", "a comment after the message", "JSON5 and JSONC")
+def _comment(source: Source, scene: Scene) -> bytes:
+    return scene.body + source.choice((b"//", b" // done", b" # done", b"/**/", b"--")) + b"\n"
+
+
+@rewrite("quotes-single", "white-space", "reject", "single quotes", "repr() instead of json.dumps")
+def _single(source: Source, scene: Scene) -> bytes | None:
+    del source
+    return scene.frame.raw.replace(b'"', b"'") if b'"' in scene.frame.raw else None
+
+
+@rewrite("quotes-none", "white-space", "reject", "a member name without quotes", "JSON5")
+def _bare(source: Source, scene: Scene) -> bytes | None:
+    del source
+    if b'"jsonrpc"' not in scene.frame.raw:
+        return None
+    return scene.frame.raw.replace(b'"jsonrpc"', b"jsonrpc", 1)
+
+
+OPERATORS: tuple[Operator, ...] = (
+    *(_fill(*row) for row in FILLERS),
+    _crlf,
+    _empty,
+    _comment,
+    _single,
+    _bare,
+    _replacing("comma-trailing", b"}", b",}", "a trailing comma", "JSON5, hand-written JSON"),
+    _replacing("comma-double", b"}", b",,}", "two trailing commas", "JavaScript arrays"),
+    _replacing("semicolon", b"}", b"};", "a semicolon after the message", "JavaScript writers"),
+    _replacing(
+        "colon-equals", b":", b"=", "an equals sign for a colon", "Ruby and PHP writers", first=True
+    ),
+)
