@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
-_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"(?!\s*:)', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"(\s*:)?', re.DOTALL)
 _LONGEST = 65_536
 _DEEPEST = 48
 
@@ -114,4 +114,7 @@ def insert_into(raw: bytes, holder: Member, text: bytes) -> bytes:
 
 def string_places(raw: bytes) -> list[int]:
     """Offsets just inside the opening quote of each string value (never of a name)."""
-    return [match.start(1) for match in _STRING.finditer(raw)] if len(raw) <= _LONGEST else []
+    if len(raw) > _LONGEST:
+        return []
+    # A name is matched too, colon and all: else its closing quote would pass for an opening one.
+    return [match.start() + 1 for match in _STRING.finditer(raw) if match.group(1) is None]

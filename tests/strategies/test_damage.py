@@ -9,7 +9,7 @@ import pytest
 from strategies.damage import BY_NAME, FAMILIES, OPERATORS, Damaged, Operator, Scene, apply_damage
 from strategies.damage.base import hidden_call, table
 from strategies.damage.confusion import IDS, TOKENS
-from strategies.damage.spans import find, members
+from strategies.damage.spans import find, members, string_places
 from strategies.damage.truncation import cut_at, offsets
 from strategies.records import VERSIONS, Case, Frame
 from strategies.source import RandomSource
@@ -204,6 +204,15 @@ def test_members_are_found_at_every_level_and_in_any_spacing() -> None:
 def test_members_of_broken_text_are_those_before_the_break() -> None:
     assert [member.path for member in members(b'{"a":1,"b":{"c":')] == [(b"a",)]
     assert members(b"") == members(b"[" * 5_000) == members(b'{"a":' * 5_000) == []
+
+
+def test_string_places_are_inside_values_only() -> None:
+    raw = b'{"a":"b","c" : ["d\\"e",1],"f":{"g":""}}'
+    assert [raw[place:] for place in string_places(raw)] == [
+        b'b","c" : ["d\\"e",1],"f":{"g":""}}',
+        b'd\\"e",1],"f":{"g":""}}',
+        b'"}}',
+    ]
 
 
 def test_a_session_without_frames_stays_as_it_is() -> None:
