@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Call", "Finding", "FrameVerdict", "Judgement", "Layer", "Rule", "Verdict"]
+__all__ = ["Call", "Finding", "FrameVerdict", "Judgement", "Layer", "Rule", "Verdict", "finding"]
 
 Layer = Literal[
     "framing", "utf8", "json", "rpc", "message", "lifecycle", "tool", "identity", "authorization"
@@ -52,7 +52,7 @@ class Call:
     tool: str
     arguments: dict[str, object]
     required: bool = True
-    """False where the profile lets a target refuse (a batch with invalid members under ``spec``)."""
+    """False where a target may refuse it (a batch with invalid members under ``spec``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +115,14 @@ class Finding:
     signature: str
     summary: str
     details: tuple[tuple[str, str], ...] = field(default=())
+
+
+def finding(oracle: str, rule: str, target: str, kind: str, summary: str) -> Finding:
+    """Make a finding whose signature is family, oracle, rule and kind.
+
+    The family of a target is its name up to the first ``/``: the reference gateway over thirty
+    parsers is one family, so that one fault of the gateway is one finding.
+    """
+    family = target.partition("/")[0]
+    signature = "|".join(part for part in (family, oracle, rule, kind) if part)
+    return Finding(oracle, rule, target, signature, summary)

@@ -1,0 +1,107 @@
+"""Oracle *non-action*: nothing acts but what the judge accepted and the policy authorized.
+
+The key insight: every frame asks for an action of its own name, so an effect alone says which frame
+caused it, and the judge alone says whether that frame could.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from oracles.records import Call, Finding, FrameVerdict, Judgement, finding
+from targets.records import Effect, Trace
+
+__all__ = ["non_action"]
+
+
+def non_action(data: bytes, judgement: Judgement, trace: Trace) -> list[Finding]:
+    """Return a finding for each effect of ``trace`` that ``judgement`` of ``data`` does not allow.
+
+    Rules: ``act-rejected``, ``act-unauthorized``, ``act-after-close``, ``act-unfounded`` (whose
+    effect it is), ``act-early`` (before the frame was complete), ``act-twice`` and ``act-altered``.
+    """
+    allowed = {
+        (call.tool, action): (frame, call)
+        for frame in judgement.frames
+        for call in frame.calls
+        if isinstance(action := call.arguments.get("action"), str)
+    }
+    done: Counter[tuple[str, str]] = Counter()
+    findings = []
+    for effect in trace.effects:
+        key = (effect.tool, effect.action)
+        granted = allowed.get(key)
+        done[key] += 1
+        if granted is None:
+            rule, why = _charge(data, judgement, effect, allowed)
+        else:
+            rule, why = _compare(effect, *granted, done[key])
+        if rule:
+            findings.append(_finding(trace, effect, rule, why))
+    return findings
+
+
+def _compare(effect: Effect, frame: FrameVerdict, call: Call, times: int) -> tuple[str, str]:
+    if times > 1:
+        return "act-twice", ""
+    if effect.fed < frame.end:
+        return "act-early", ""
+    if not same_arguments(call.arguments, effect.arguments):
+        return "act-altered", "arguments"
+    return "", ""
+
+
+def _charge(  # noqa: PLR0911 - one return for each way in which an effect has no ground
+    data: bytes,
+    judgement: Judgement,
+    effect: Effect,
+    allowed: Iterable[tuple[str, str]],
+) -> tuple[str, str]:
+    """Say which rule an effect breaks that no accepted call accounts for, and why."""
+    action = effect.action
+    if not action:
+        return "act-unfounded", "no action name"
+    if any(action == name for _, name in allowed):
+        return "act-altered", "tool"
+    needle = action.encode("utf-8", "surrogatepass")
+    at = data.find(needle)
+    if at < 0:
+        return "act-unfounded", "action name never sent"
+    frame = next((f for f in judgement.frames if f.start <= at < f.end), None)
+    if frame is None:
+        return "act-rejected", "frame-unterminated"
+    if frame.rule == "life-closed":
+        return "act-after-close", ""
+    if frame.layer in ("identity", "authorization"):
+        return "act-unauthorized", frame.rule
+    return "act-rejected", frame.rule or "hidden in an accepted frame"
+
+
+def same_arguments(said: Mapping[str, object], done: Mapping[str, object]) -> bool:
+    """Whether two argument objects are equal as typed values: 1, 1.0 and true differ.
+
+    The order of names is not compared: the executor takes names, not positions.
+    """
+    if said.keys() != done.keys():
+        return False
+    try:
+        return all(_typed(said[k]) == _typed(done[k]) for k in said)
+    except ValueError:  # nested too deeply for marshal, which then says nothing of equality
+        return dict(said) == dict(done)
+
+
+def _typed(value: Any) -> bytes:
+    return marshal.dumps(value, 2)
+
+
+def _finding(trace: Trace, effect: Effect, rule: str, why: str) -> Finding:
+    return finding(
+        "non-action",
+        rule,
+        trace.target,
+        why,
+        f"{effect.tool} ran as {effect.action!r}" + (f": {why}" if why else ""),
+    )

@@ -1,0 +1,185 @@
+"""The vocabulary of divergence: what about a document makes parsers disagree.
+
+The key insight: a difference is explained by what the *input* holds (a comment, a lone surrogate,
+an integer beyond 2^53), never by which parser was right. Features are read off the raw bytes with
+regular expressions, outside of strings and inside them apart, so that documents that no parser
+accepts can be named too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from oracles.records import Verdict
+
+__all__ = ["FEATURES", "features"]
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+_INTEGER = re.compile(rb"-?[0-9]+(?![0-9.eE])")
+_REAL = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+_OUTSIDE: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("nan", re.compile(rb"nan", re.IGNORECASE)),
+    ("infinity", re.compile(rb"inf", re.IGNORECASE)),
+    ("block-comment", re.compile(rb"/\*")),
+    ("line-comment", re.compile(rb"//|#")),
+    ("trailing-comma", re.compile(rb",\s*[\]}]")),
+    ("leading-zero", re.compile(rb"(?<![0-9.eE+-])0[0-9]")),
+    ("neg-leading-zero", re.compile(rb"-0[0-9]")),
+    ("bare-minus", re.compile(rb"-(?![0-9Ii])")),
+    ("neg-dot", re.compile(rb"-\.")),
+    ("dot-tail", re.compile(rb"[0-9]\.(?![0-9])")),
+    ("dot-head", re.compile(rb"(?<![0-9])\.[0-9]")),
+    ("plus", re.compile(rb"(?<![eE])\+")),
+    ("exponent-tail", re.compile(rb"[0-9.][eE][+-]?(?![0-9+-])")),
+    ("hexadecimal", re.compile(rb"0[xX]")),
+    ("single-quotes", re.compile(rb"'")),
+    ("other-white-space", re.compile(rb"[\x0b\x0c\x1c-\x1f]|\xc2\xa0|\xc2\x85|\xe2\x80[\xa8\xa9]")),
+    ("nul", re.compile(rb"\x00")),
+    ("neg-zero-int", re.compile(rb"-0(?![0-9.eE])")),
+    ("control-character", re.compile(rb"[\x01-\x08\x0e-\x1b\x7f]")),
+)
+_INSIDE: tuple[tuple[str, re.Pattern[bytes]], ...] = (
+    ("nul-in-string", re.compile(rb"\x00")),
+    ("control-in-string", re.compile(rb"[\x01-\x1f]")),
+    ("bad-escape", re.compile(rb'\\(?:[^"\\/bfnrtu]|u(?![0-9a-fA-F]{4}))')),
+    ("surrogate-escape", re.compile(rb"\\u[dD][89a-fA-F]")),
+    ("nul-escape", re.compile(rb"\\u0000")),
+)
+_SURROGATE_BYTES = re.compile(rb"\xed[\xa0-\xbf]")
+
+FEATURES: dict[str, str] = {
+    "nan": "a spelling of NaN, which JSON does not have",
+    "infinity": "a spelling of Infinity, which JSON does not have",
+    "block-comment": "a /* comment */",
+    "line-comment": "a // or # comment",
+    "trailing-comma": "a comma before a closing bracket",
+    "leading-zero": "a number with a leading zero",
+    "neg-leading-zero": "a negative number with a leading zero",
+    "bare-minus": "a minus sign without a number",
+    "neg-dot": "a minus sign followed by a decimal point",
+    "dot-tail": "a number that ends in its decimal point",
+    "dot-head": "a number that begins with its decimal point",
+    "plus": "a plus sign before a number",
+    "exponent-tail": "an exponent without digits",
+    "hexadecimal": "a hexadecimal number",
+    "single-quotes": "single quotes around a string",
+    "other-white-space": "white space that JSON does not know",
+    "nul": "a NUL byte outside of strings",
+    "control-character": "a control character outside of strings",
+    "neg-zero-int": "minus zero spelled as an integer",
+    "nul-in-string": "a raw NUL byte inside a string",
+    "control-in-string": "a raw control character inside a string",
+    "bad-escape": "an escape that JSON does not have",
+    "surrogate-escape": "an escaped surrogate, alone or paired",
+    "nul-escape": "an escaped NUL",
+    "surrogate-bytes": "a surrogate encoded as UTF-8 bytes",
+    "invalid-utf8": "bytes that are not UTF-8",
+    "bom": "a byte order mark",
+    "utf16-or-utf32": "NUL bytes in the pattern of UTF-16 or UTF-32",
+    "deep": "containers nested deeper than the strict profile allows",
+    "big-integer": "an integer beyond 2^53",
+    "number-length": "a number of more than 1,000 characters",
+    "number-range": "a number that binary64 cannot hold",
+    "duplicate-name": "the same name twice in one object",
+    "long-fraction": "a fraction with more digits than binary64 can tell apart",
+    "empty": "nothing but white space",
+    "unclosed": "a value that ends before it is complete",
+    "trailing": "something after the value",
+    "syntax": "another break of the grammar",
+    "plain": "nothing unusual",
+}
+"""Every feature with its meaning, in words for a report."""
+
+
+def _utf16(raw: bytes) -> bool:
+    head = raw[:4]
+    return head[:2] in (b"\xff\xfe", b"\xfe\xff") or (len(raw) > 1 and b"\x00" in head)
+
+
+_BYTES: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
+    ("bom", lambda raw: raw.startswith(b"\xef\xbb\xbf")),
+    ("utf16-or-utf32", _utf16),
+    ("surrogate-bytes", lambda raw: _SURROGATE_BYTES.search(raw) is not None),
+    ("empty", lambda raw: not raw.strip(b" \t\r\n")),
+)
+
+
+def features(raw: bytes, strict: Verdict, spec: Verdict) -> frozenset[str]:
+    """Name what is unusual about a document, given the judge's two verdicts on it.
+
+    Returns at least one name of :data:`FEATURES`; ``plain`` alone when nothing is unusual.
+    """
+    found = {name for name, test in _BYTES if test(raw)}
+    strings = _STRING.findall(raw)
+    outside = _STRING.sub(b'""', raw)
+    inside = b"\n".join(s.replace(b"\n", b"\x01") for s in strings).replace(b"\n", b" ")
+    found.update(name for name, pattern in _OUTSIDE if pattern.search(outside))
+    found.update(name for name, pattern in _INSIDE if pattern.search(inside))
+    found.update(_numbers(outside))
+    if strict.rule in _BY_RULE:
+        found.add(_BY_RULE[strict.rule])
+    if spec.duplicates:
+        found.add("duplicate-name")
+    if _depth(outside) > 128:
+        found.add("deep")
+    if not spec.accepted and spec.rule == "json-syntax":
+        found.add(_syntax(raw, spec))
+    return frozenset(found or {"plain"})
+
+
+_BY_RULE = {
+    "utf8-invalid": "invalid-utf8",
+    "utf8-bom": "bom",
+    "json-depth": "deep",
+    "json-duplicate-name": "duplicate-name",
+    "json-lone-surrogate": "surrogate-escape",
+    "json-integer-range": "big-integer",
+    "json-number-range": "number-range",
+    "json-number-length": "number-length",
+}
+
+
+def _syntax(raw: bytes, spec: Verdict) -> str:
+    if spec.at >= len(raw.rstrip(b" \t\r\n")):
+        return "unclosed"
+    head = raw[: spec.at].strip(b" \t\r\n")
+    outside = _STRING.sub(b'""', head)
+    closed = outside.count(b"{") == outside.count(b"}") and outside.count(b"[") == outside.count(
+        b"]"
+    )
+    return "trailing" if head and closed else "syntax"
+
+
+def _depth(outside: bytes) -> int:
+    """Greatest number of containers open at once, by brackets alone."""
+    if outside.count(b"[") + outside.count(b"{") <= 128:
+        return 0
+    depth = deepest = 0
+    for byte in outside:
+        if byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return deepest
+
+
+def _numbers(outside: bytes) -> set[str]:
+    """Name numbers that readers are known to take differently."""
+    found = set()
+    for match in _REAL.finditer(outside):
+        token = match.group()
+        if len(token) < 16 and b"e" not in token and b"E" not in token:
+            continue
+        if len(token) > 1000:
+            found.add("number-length")
+        if _INTEGER.fullmatch(token):
+            if len(token) > 20 or abs(int(token)) >= 2**53:
+                found.add("big-integer")
+        elif len(token) > 1000 or not 1e-300 < abs(float(token)) < 1e300:
+            found.add("number-range")
+        elif len(token) > 17:
+            found.add("long-fraction")
+    return found

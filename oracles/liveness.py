@@ -1,0 +1,35 @@
+"""Oracle *liveness*: no crash, no hang, no memory without bound.
+
+The key insight: a reader that dies of one bad frame refuses service to every good one, so a crash
+is a fault even where nothing acted.
+"""
+
+from __future__ import annotations
+
+from oracles.records import Finding, finding
+from targets.records import Trace
+
+__all__ = ["liveness"]
+
+MEMORY_SLACK = 64 * 1024 * 1024
+MEMORY_PER_BYTE = 64
+"""Bound on peak memory: a fixed slack and so many bytes for each byte of input (house)."""
+
+
+def liveness(data: bytes, trace: Trace) -> list[Finding]:
+    """Return a finding if the target of ``trace`` crashed, exited, hung or used too much memory."""
+    if trace.ending == "crashed":
+        return [_say(trace, "live-crash", trace.error, f"{trace.error} ended the reader")]
+    if trace.ending == "exited":
+        return [_say(trace, "live-crash", "exit", "the target exited before stdin ended")]
+    if trace.ending == "hung":
+        return [_say(trace, "live-hang", "", f"no answer within {trace.seconds:.1f} s")]
+    bound = MEMORY_SLACK + MEMORY_PER_BYTE * len(data)
+    if trace.peak_bytes > bound:
+        summary = f"{trace.peak_bytes:,} bytes at peak for {len(data):,} bytes of input"
+        return [_say(trace, "live-memory", "", summary)]
+    return []
+
+
+def _say(trace: Trace, rule: str, kind: str, summary: str) -> Finding:
+    return finding("liveness", rule, trace.target, kind, summary)
