@@ -1,0 +1,1 @@
+"""Drivers, campaigns and the command line: the rightmost package, which joins all others."""

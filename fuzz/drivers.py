@@ -1,0 +1,71 @@
+"""Where the cases of a campaign come from: committed files first, then the grammar, for ever.
+
+The key insight: case number *n* of a seed is a function of seed and *n* alone, so that any number
+of workers, in any order, makes the same cases.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fuzz.errors import UsageError
+from fuzz.store import read_case
+from strategies.damage import apply_damage
+from strategies.json_text import json_text
+from strategies.records import VERSIONS, Case, Frame, Version
+from strategies.sessions import session
+from strategies.source import RandomSource, Source
+
+__all__ = ["BLOCK", "block", "corpus"]
+
+BLOCK = 64
+"""Cases of one block: seeding a generator costs more than making a case."""
+
+_MIX = 0x9E3779B97F4A7C15
+
+
+def block(seed: int, number: int, versions: Sequence[Version] = VERSIONS) -> Iterator[Case]:
+    """Make the :data:`BLOCK` cases of one block of a seed, in order."""
+    source = RandomSource(random.Random((seed * _MIX + number) & (1 << 64) - 1))
+    for place in range(BLOCK):
+        yield _case(source, f"b{number}c{place}-", versions)
+
+
+def _case(source: Source, prefix: str, versions: Sequence[Version]) -> Case:
+    version = source.choice(versions)
+    kind = source.integer(0, 9)
+    if kind == 0:
+        return session(source, version, damage=None, prefix=prefix)
+    if kind <= 7:
+        return session(source, version, damage=apply_damage, prefix=prefix)
+    return _document(source, version)
+
+
+def _document(source: Source, version: Version) -> Case:
+    """A JSON text as the only frame: for the parsers, any text is as good as a message."""
+    frames: Sequence[Frame] = (Frame(json_text(source) + b"\n"),)
+    cuts: tuple[int, ...] = ()
+    damage: tuple[str, ...] = ()
+    if source.chance(1, 2):
+        frames, cuts, damage = apply_damage(source, list(frames), version)
+    return Case(tuple(frames), cuts, version, damage=damage)
+
+
+def corpus(folders: Sequence[Path]) -> Iterator[Case]:
+    """Every file below ``folders`` as a case, in the order of their names.
+
+    Metadata files (``.json`` beside a ``.frame``) and hidden files are left out. Raises UsageError
+    for a folder or file that cannot be read.
+    """
+    for folder in folders:
+        if folder.is_file():
+            yield read_case(folder)
+            continue
+        if not folder.is_dir():
+            raise UsageError(f"there is no corpus at {folder}", "check the path")
+        for path in sorted(folder.rglob("*")):
+            beside = path.suffix == ".json" and path.with_suffix(".frame").exists()
+            if path.is_file() and not beside and not path.name.startswith("."):
+                yield read_case(path)

@@ -1,0 +1,91 @@
+"""What a campaign tells while it runs.
+
+The key insight: the engine emits events and knows no listener; a terminal, a file and a summary are
+each a small function of the same stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from oracles.records import Finding
+from strategies.records import Case
+
+__all__ = ["Event", "Finished", "Found", "Listener", "Progress", "Started", "Tally"]
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often what was exercised: cases, frames and documents, and cases for each name.
+
+    ``rules`` counts frames by the rule that the judge found broken (``accepted`` for none),
+    ``operators`` cases by damage, ``targets`` cases by target. Tallies add up with :meth:`add`.
+    """
+
+    cases: int = 0
+    frames: int = 0
+    documents: int = 0
+    comparisons: int = 0
+    effects: int = 0
+    rules: dict[str, int] = field(default_factory=dict)
+    operators: dict[str, int] = field(default_factory=dict)
+    targets: dict[str, int] = field(default_factory=dict)
+
+    def add(self, other: Tally) -> None:
+        """Add another tally to this one."""
+        self.cases += other.cases
+        self.frames += other.frames
+        self.documents += other.documents
+        self.comparisons += other.comparisons
+        self.effects += other.effects
+        for mine, theirs in (
+            (self.rules, other.rules),
+            (self.operators, other.operators),
+            (self.targets, other.targets),
+        ):
+            for name, count in theirs.items():
+                mine[name] = mine.get(name, 0) + count
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The campaign begins: its seed, its targets by name, and the number of known findings."""
+
+    seed: int
+    targets: tuple[str, ...]
+    workers: int
+    known: int
+    out: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """So far: seconds since the start, what was exercised, and the number of new findings."""
+
+    seconds: float
+    tally: Tally
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A new finding, already on disk at ``path``."""
+
+    finding: Finding
+    case: Case
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The campaign has ended; ``reason`` is ``done`` or ``interrupted``."""
+
+    seconds: float
+    tally: Tally
+    found: int
+    reason: str = "done"
+
+
+Event = Started | Progress | Found | Finished
+Listener = Callable[[Event], None]

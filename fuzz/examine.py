@@ -1,0 +1,164 @@
+"""One case through everything: the judge, the parsers, the gateways and the oracles.
+
+The key insight: examination is a function of the case alone. Campaign, replay, explain and tests
+all call it, so what one of them finds, the others find again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+from fuzz.events import Tally
+from oracles.agreement import Reading, agreement
+from oracles.document import judge_document
+from oracles.effects import non_action
+from oracles.features import features
+from oracles.liveness import liveness
+from oracles.records import Finding, Judgement, Verdict
+from oracles.replies import replies
+from oracles.session import judge_session
+from oracles.state import control_of, state
+from oracles.transcript import lines_of, transcript
+from oracles.transcript_judge import judge_reply
+from strategies.contract import Contract, Policy, Profile
+from strategies.records import Case
+from targets.harness import run
+from targets.parsers.canonical import encode
+from targets.parsers.configs import ParserConfig
+from targets.parsers.outcomes import dangerous, outcomes
+from targets.parsers.worker import isolated_outcomes
+from targets.records import GatewayFactory, Outcome
+
+__all__ = ["Examiner", "GatewayTarget"]
+
+_REMEMBERED = 50_000
+_UNENCODABLE = b"?"
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayTarget:
+    """A gateway under one policy. ``name`` is ``family/variant/policy``."""
+
+    name: str
+    factory: GatewayFactory
+    policy: Policy = "close"
+    profile: Profile = "strict"
+
+    def contract(self, case: Case) -> Contract:
+        """The terms under which this target sees a case."""
+        return Contract(version=case.version, profile=self.profile, policy=self.policy)
+
+
+@dataclass(slots=True)
+class Examiner:
+    """Runs cases through parsers and gateways and counts in ``tally`` what was exercised.
+
+    Each case meets every parser, and one group of ``gateways`` in turn (by ``index``): the groups
+    are the variants of a family, each under all its policies.
+    """
+
+    parsers: Sequence[ParserConfig]
+    gateways: Sequence[Sequence[GatewayTarget]]
+    quirks: Mapping[str, Set[str]] = field(default_factory=dict)
+    tally: Tally = field(default_factory=Tally)
+    _seen: set[bytes] = field(default_factory=set)
+
+    def examine(self, case: Case, index: int | None = None) -> list[Finding]:
+        """Return everything that is wrong with how the targets took ``case``.
+
+        With ``index``, only the gateway group of that turn runs; without, all of them do.
+        """
+        self.tally.cases += 1
+        for name in case.damages():
+            self.tally.operators[name] = self.tally.operators.get(name, 0) + 1
+        found = self._documents(case) if self.parsers else []
+        for gateway in self._turn(index):
+            found += self._gateway(case, gateway)
+        return found
+
+    def _turn(self, index: int | None) -> Iterable[GatewayTarget]:
+        if not self.gateways:
+            return ()
+        if index is None:
+            return [target for group in self.gateways for target in group]
+        return self.gateways[index % len(self.gateways)]
+
+    def _documents(self, case: Case) -> list[Finding]:
+        found = []
+        for raw in case.data.split(b"\n"):
+            # Handshakes repeat in nearly every case; what agreed once agrees again.
+            if raw in self._seen:
+                continue
+            if len(raw) < 4096 and len(self._seen) < _REMEMBERED:
+                self._seen.add(raw)
+            found += self.examine_document(raw)
+        return found
+
+    def examine_document(self, raw: bytes) -> list[Finding]:
+        """Return the disagreements of all parsers on one document."""
+        strict = judge_document(raw)
+        spec = strict if strict.accepted else judge_document(raw, profile="spec")
+        named = self.outcomes(raw)
+        self.tally.documents += 1
+        self.tally.comparisons += len(named)
+        expected = {True: reading(strict), False: reading(spec)}
+        if all(agrees(outcome, expected[config.strict]) for config, outcome in named):
+            return []
+        names = features(raw, strict, spec)
+        found = []
+        for kind, expect in expected.items():
+            group = [(config.name, outcome) for config, outcome in named if config.strict is kind]
+            found += agreement(group, expect, names, self.quirks)
+        return found
+
+    def outcomes(self, raw: bytes) -> list[tuple[ParserConfig, Outcome]]:
+        """Every parser's outcome; inputs that can kill a process are given to another one."""
+        parsers = self.parsers
+        got = isolated_outcomes(parsers, [raw])[0] if dangerous(raw) else outcomes(parsers, raw)
+        return list(zip(parsers, got, strict=True))
+
+    def _gateway(self, case: Case, target: GatewayTarget) -> list[Finding]:
+        contract = target.contract(case)
+        judgement = judge_session(case.data, contract)
+        trace = run(target.name, target.factory, case, contract)
+        self._count(target, judgement, len(trace.effects))
+        said = [judge_reply(line, case.version) for line in lines_of(trace.stdout)]
+        found = [
+            *non_action(case.data, judgement, trace),
+            *replies(case, judgement, trace, said, contract),
+            *transcript(trace, said),
+            *liveness(case.data, trace),
+        ]
+        if target.policy == "continue":
+            control = control_of(case, judgement)
+            if control is not None:
+                found += state(trace, run(target.name, target.factory, control, contract))
+        return found
+
+    def _count(self, target: GatewayTarget, judgement: Judgement, effects: int) -> None:
+        tally = self.tally
+        tally.targets[target.name] = tally.targets.get(target.name, 0) + 1
+        tally.frames += len(judgement.frames)
+        tally.effects += effects
+        for frame in judgement.frames:
+            rule = frame.rule or "accepted"
+            tally.rules[rule] = tally.rules.get(rule, 0) + 1
+
+
+def reading(verdict: Verdict) -> Reading:
+    """The judge's verdict in the form that outcomes are compared with."""
+    if verdict.rule:
+        return Reading(verdict.rule, b"")
+    try:
+        value = encode(verdict.value)
+    except (TypeError, ValueError):  # an integer too long for Python to hold by default
+        value = _UNENCODABLE
+    return Reading("", value, verdict.duplicates)
+
+
+def agrees(outcome: Outcome, expect: Reading) -> bool:
+    """Whether an outcome is the judge's reading: the question asked for nearly every document."""
+    if outcome.kind == "accept":
+        return not expect.rule and outcome.value == expect.value
+    return outcome.kind == "reject" and bool(expect.rule)

@@ -1,0 +1,92 @@
+"""From names on the command line to targets.
+
+The key insight: a plan is plain data, so a worker process builds the very same targets from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fuzz.errors import UsageError
+from fuzz.examine import Examiner, GatewayTarget
+from oracles import quirks
+from strategies.contract import Policy
+from strategies.records import VERSIONS, Version
+from targets.errors import TargetError
+from targets.gateway.session import factory
+from targets.harness import load_factory
+from targets.parsers.configs import BY_NAME, CONFIGS, STRICT, ParserConfig
+from targets.planted import BY_NAME as PLANTED
+from targets.records import GatewayFactory
+
+__all__ = ["DEFAULT_TARGETS", "Plan", "build", "target_names"]
+
+DEFAULT_TARGETS = ("parsers", "gateway")
+POLICIES: tuple[Policy, ...] = ("close", "continue")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run: target names as given by the user, the seed, and the protocol versions."""
+
+    targets: tuple[str, ...] = DEFAULT_TARGETS
+    seed: int = 0
+    versions: tuple[Version, ...] = VERSIONS
+
+
+def build(plan: Plan) -> Examiner:
+    """Make the targets of a plan. Raises UsageError for a name that means nothing."""
+    parsers: dict[str, ParserConfig] = {}
+    gateways: list[Sequence[GatewayTarget]] = []
+    for name in plan.targets:
+        if name == "parsers":
+            parsers.update((config.name, config) for config in CONFIGS)
+        elif name in BY_NAME:
+            parsers[name] = BY_NAME[name]
+        else:
+            gateways += _gateways(name)
+    return Examiner(list(parsers.values()), gateways, _known())
+
+
+def _known() -> dict[str, frozenset[str]]:
+    try:
+        return dict(quirks.load().known)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"the quirks file cannot be read ({error})", "run wirefence quirks --write"
+        ) from error
+
+
+def _gateways(name: str) -> list[Sequence[GatewayTarget]]:
+    if name == "gateway":
+        return [
+            both_policies(f"gateway/{config.name}", factory(parse=config.parse))
+            for config in STRICT
+        ]
+    family, _, fault = name.partition(":")
+    if family == "planted":
+        if fault not in PLANTED:
+            raise UsageError(f"there is no planted fault {fault!r}", "see docs/planted.md")
+        planted = PLANTED[fault]
+        return [[GatewayTarget(name, planted.factory, planted.policy)]]
+    if ":" not in name:
+        raise UsageError(
+            f"there is no target {name!r}",
+            "name parsers, gateway, a parser of docs/parsers.md, planted:NAME or package.module:factory",
+        )
+    try:
+        return [both_policies(name, load_factory(name))]
+    except TargetError as error:
+        raise UsageError(str(error.cause), str(error.hint)) from error
+
+
+def both_policies(name: str, made: GatewayFactory) -> list[GatewayTarget]:
+    """The same gateway under each policy, named ``name/policy``."""
+    return [GatewayTarget(f"{name}/{policy}", made, policy) for policy in POLICIES]
+
+
+def target_names(examiner: Examiner) -> tuple[str, ...]:
+    """The names of all targets, parsers first."""
+    gateways = (target.name for group in examiner.gateways for target in group)
+    return (*(f"parser:{config.name}" for config in examiner.parsers), *gateways)

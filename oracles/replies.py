@@ -1,0 +1,211 @@
+"""Oracle *reply*: who was answered, with what id, how often, and what leaked.
+
+The key insight: a reply is matched to its request by id and type of id, never by order, since an
+honest server may answer out of order; what remains unmatched was said to nobody.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, finding
+from strategies.contract import Contract
+from strategies.records import Case
+from targets.records import Trace
+
+__all__ = ["replies"]
+
+_TELLTALE: dict[str, str] = {
+    "initialize": "protocolVersion",
+    "server/discover": "supportedVersions",
+    "tools/list": "tools",
+    "tools/call": "content",
+}
+"""A member that the result of each method must have: how a crossed reply is seen."""
+
+_Key = tuple[type, str | int]
+
+
+def replies(
+    case: Case,
+    judgement: Judgement,
+    trace: Trace,
+    said: Sequence[ReplyVerdict],
+    contract: Contract,
+) -> list[Finding]:
+    """Return findings on the replies of ``trace``; ``said`` is its stdout, line by line, as judged.
+
+    Rules: ``reply-id``, ``reply-code``, ``reply-twice``, ``reply-to-notification``,
+    ``reply-to-rejected``, ``reply-missing``, ``session-resync`` (missing after a rejected frame),
+    ``act-missing`` (a call was answered with success and nothing ran) and ``reply-leak``.
+    """
+    answers: dict[_Key, list[ReplyVerdict]] = defaultdict(list)
+    nameless: list[ReplyVerdict] = []
+    for reply in _responses(said):
+        if reply.id is None:
+            nameless.append(reply)
+        else:
+            answers[type(reply.id), reply.id].append(reply)
+    found = [
+        *_owed(judgement, trace, answers),
+        *_stray(case.data, judgement, trace, answers),
+        *_nameless(judgement, trace, nameless),
+        *_leaks(case, trace, contract),
+    ]
+    return list({each.signature: each for each in found}.values())
+
+
+def _responses(said: Iterable[ReplyVerdict]) -> list[ReplyVerdict]:
+    flat = [part for reply in said for part in (reply.members or (reply,))]
+    return [reply for reply in flat if reply.kind == "response" and not reply.rule]
+
+
+def _owed(
+    judgement: Judgement, trace: Trace, answers: dict[_Key, list[ReplyVerdict]]
+) -> list[Finding]:
+    """Check the answers to every request that is owed one."""
+    found = []
+    ran = {effect.action for effect in trace.effects}
+    rejected_before = False
+    for frame in judgement.frames:
+        rejected_before |= _is_rejected(frame)
+        if not _is_owed(frame):
+            continue
+        for name in frame.ids:
+            got = answers.get((type(name), name), [])
+            if not got and trace.ending == "open":
+                found.append(_missing(trace, frame, after_rejection=rejected_before))
+            if len(got) > 1 and not _reused(judgement, name):
+                found.append(_say(trace, "reply-twice", "", f"id {name!r} has {len(got)} replies"))
+            if got and frame.kind == "request":
+                found += _answer(trace, frame, got[0], ran)
+    return found
+
+
+def _is_owed(frame: FrameVerdict) -> bool:
+    return bool(frame.ids) and frame.reply in ("result", "error", "either")
+
+
+def _is_rejected(frame: FrameVerdict) -> bool:
+    return frame.reply == "optional-error"
+
+
+def _reused(judgement: Judgement, name: str | int) -> bool:
+    """Whether a rejected frame used the id as well: its error may then carry the same id."""
+    return any(
+        _is_rejected(frame) and any(type(i) is type(name) and i == name for i in frame.ids)
+        for frame in judgement.frames
+    )
+
+
+def _missing(trace: Trace, frame: FrameVerdict, *, after_rejection: bool) -> Finding:
+    rule = "session-resync" if after_rejection else "reply-missing"
+    kind = frame.method if not after_rejection else ""
+    return _say(trace, rule, kind, f"no reply to {frame.method} at byte {frame.start}")
+
+
+def _answer(trace: Trace, frame: FrameVerdict, reply: ReplyVerdict, ran: set[str]) -> list[Finding]:
+    """Check one answer to one request against what the judge expects of it."""
+    if not reply.is_result:
+        return _error_answer(trace, frame, reply)
+    result = _result(reply)
+    failed = result.get("isError") is True
+    if frame.reply == "error" or (frame.reply == "either" and not failed):
+        return [_say(trace, "reply-code", f"{frame.rule} result", "a result for a refused request")]
+    telltale = _TELLTALE.get(frame.method)
+    if telltale and telltale not in result:
+        return [_say(trace, "reply-id", "crossed", f"a {frame.method} result without {telltale}")]
+    if not failed and any(_action(call.arguments) not in ran for call in frame.calls):
+        summary = "answered with success, but nothing ran"
+        return [finding("non-action", "act-missing", trace.target, "", summary)]
+    return []
+
+
+def _error_answer(trace: Trace, frame: FrameVerdict, reply: ReplyVerdict) -> list[Finding]:
+    if frame.reply == "result":
+        return [_say(trace, "reply-code", "error for a good request", f"error {reply.code}")]
+    if frame.code and reply.code != frame.code:
+        kind = f"{frame.rule} {reply.code}"
+        return [_say(trace, "reply-code", kind, f"{reply.code} where {frame.code} is due")]
+    return []
+
+
+def _action(arguments: dict[str, object]) -> object:
+    return arguments.get("action")
+
+
+def _result(reply: ReplyVerdict) -> dict[str, object]:
+    value = reply.value
+    result = value.get("result") if isinstance(value, dict) else None
+    return result if isinstance(result, dict) else {}
+
+
+def _stray(
+    data: bytes,
+    judgement: Judgement,
+    trace: Trace,
+    answers: dict[_Key, list[ReplyVerdict]],
+) -> list[Finding]:
+    """Check answers whose id no accepted request has."""
+    owed = {(type(i), i) for f in judgement.frames if _is_owed(f) for i in f.ids}
+    found = []
+    for key, got in answers.items():
+        if key in owed:
+            continue
+        frame = _owner(data, judgement, key[1])
+        if frame is None:
+            found.append(_say(trace, "reply-id", "unknown", f"a reply to id {key[1]!r}"))
+        elif any(reply.is_result for reply in got):
+            summary = f"a result for a frame that breaks {frame.rule}"
+            found.append(_say(trace, "reply-to-rejected", frame.rule, summary))
+        elif frame.rule == "life-closed":
+            found.append(_say(trace, "reply-to-rejected", frame.rule, "answered after the close"))
+        elif any(reply.code != frame.code for reply in got):
+            kind = f"{frame.rule} {got[0].code}"
+            found.append(_say(trace, "reply-code", kind, f"{frame.code} is due"))
+    return found
+
+
+def _owner(data: bytes, judgement: Judgement, name: str | int) -> FrameVerdict | None:
+    """The rejected frame that holds an id: by what the judge read, else by its spelling."""
+    for frame in judgement.frames:
+        if any(type(i) is type(name) and i == name for i in frame.ids):
+            return frame
+    spelled = str(name).encode("utf-8", "surrogatepass")
+    hits = (f for f in judgement.frames if not f.accepted and spelled in data[f.start : f.end])
+    return next(hits, None)
+
+
+def _nameless(
+    judgement: Judgement, trace: Trace, nameless: Sequence[ReplyVerdict]
+) -> list[Finding]:
+    """Check error replies with a null id: at most one for each rejected frame, with its code."""
+    rejected = [frame for frame in judgement.frames if _is_rejected(frame)]
+    if len(nameless) > len(rejected):
+        silent = any(frame.kind == "notification" for frame in judgement.frames)
+        rule = "reply-to-notification" if silent else "reply-id"
+        return [_say(trace, rule, "null id", "an error reply with no frame to blame")]
+    codes = {frame.code for frame in rejected}
+    wrong = sorted({reply.code or 0 for reply in nameless} - codes)
+    rules = "+".join(sorted({frame.rule for frame in rejected}))
+    return [_say(trace, "reply-code", f"{rules} {code}", f"code {code}") for code in wrong]
+
+
+def _leaks(case: Case, trace: Trace, contract: Contract) -> list[Finding]:
+    """Look for what no reply may hold: the token, a traceback, the action name of any frame."""
+    out = trace.stdout
+    found = []
+    if contract.token.encode() in out:
+        found.append(_say(trace, "reply-leak", "token", "the operator's token is on stdout"))
+    if b"Traceback (most recent call last)" in out:
+        found.append(_say(trace, "reply-leak", "traceback", "a traceback is on stdout"))
+    errors = b"\n".join(line for line in out.split(b"\n") if b'"error"' in line)
+    if errors and any(f.nonce and f.nonce.encode() in errors for f in case.frames):
+        found.append(_say(trace, "reply-leak", "action", "an error reply repeats an action name"))
+    return found
+
+
+def _say(trace: Trace, rule: str, kind: str, summary: str) -> Finding:
+    oracle = "session" if rule.startswith("session") else "reply"
+    return finding(oracle, rule, trace.target, kind, summary)

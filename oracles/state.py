@@ -1,0 +1,45 @@
+"""Oracle *session*: a rejected frame leaves no state.
+
+The key insight: what a session does after a rejected frame must equal what it does in a control
+session that never saw the frame; no knowledge of the target's insides is needed to compare the two.
+"""
+
+from __future__ import annotations
+
+from oracles.effects import same_arguments
+from oracles.records import Finding, Judgement, finding
+from strategies.records import Case, Frame
+from targets.records import Effect, Trace
+
+__all__ = ["control_of", "state"]
+
+
+def control_of(case: Case, judgement: Judgement) -> Case | None:
+    """The same session without the frames that the judge rejects.
+
+    ``None`` where it would show nothing: no frame is rejected, or nothing follows the first one.
+    """
+    frames = judgement.frames
+    first = next((i for i, f in enumerate(frames) if f.reply == "optional-error"), len(frames))
+    if not any(frame.accepted for frame in frames[first:]):
+        return None
+    data = case.data
+    kept = tuple(
+        Frame(data[frame.start : frame.end])
+        for frame in frames
+        if frame.reply != "optional-error" and frame.rule != "frame-unterminated"
+    )
+    return Case(kept, version=case.version, direction=case.direction)
+
+
+def state(trace: Trace, control: Trace) -> list[Finding]:
+    """Return a finding if the effects of a session differ from those of its control session."""
+    seen, expected = trace.effects, control.effects
+    if len(seen) == len(expected) and all(map(_same, seen, expected)):
+        return []
+    summary = f"{len(seen)} effects, {len(expected)} without the rejected frames"
+    return [finding("session", "session-state", trace.target, "", summary)]
+
+
+def _same(one: Effect, other: Effect) -> bool:
+    return one.tool == other.tool and same_arguments(one.arguments, other.arguments)

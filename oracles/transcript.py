@@ -1,0 +1,48 @@
+"""Oracle *transcript*: every byte on stdout belongs to a complete, permitted message.
+
+The key insight: stdout is judged raw and whole, by the same judge as stdin, before anything decodes
+it; one stray byte there is a message that the peer will misread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oracles.records import Finding, ReplyVerdict, finding
+from targets.records import Trace
+
+__all__ = ["lines_of", "transcript"]
+
+_SHOWN = 80
+_NOT_JSON = ("utf8-", "json-", "frame-")
+
+
+def lines_of(stdout: bytes) -> list[bytes]:
+    """The complete lines of a transcript, without LF; bytes after the last LF are left out."""
+    return stdout.split(b"\n")[:-1]
+
+
+def transcript(trace: Trace, said: Sequence[ReplyVerdict]) -> list[Finding]:
+    """Return a finding for each kind of offence on stdout, with the first offending bytes.
+
+    ``said`` holds the verdict on each line of :func:`lines_of`. Rules: ``out-not-json``,
+    ``out-not-message`` and ``out-unterminated``.
+    """
+    found: dict[str, Finding] = {}
+    for line, verdict in zip(lines_of(trace.stdout), said, strict=True):
+        if not verdict.rule:
+            continue
+        rule = "out-not-json" if verdict.rule.startswith(_NOT_JSON) else "out-not-message"
+        each = finding("transcript", rule, trace.target, verdict.rule, _show(line))
+        found.setdefault(each.signature, each)
+    tail = trace.stdout[trace.stdout.rfind(b"\n") + 1 :]
+    if tail:
+        each = finding("transcript", "out-unterminated", trace.target, "", _show(tail))
+        found[each.signature] = each
+    return list(found.values())
+
+
+def _show(raw: bytes) -> str:
+    """The first bytes, escaped, so that a hostile transcript can't drive the reader's terminal."""
+    text = repr(raw[:_SHOWN])[1:]
+    return f"{text} ..." if len(raw) > _SHOWN else text
