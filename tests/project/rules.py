@@ -1,0 +1,152 @@
+"""The project's rules as functions of a checkout: each gives one line for each violation.
+
+Taking the root as an argument is what lets every rule be tried on a planted violation.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGES = ("strategies", "targets", "oracles", "fuzz")
+RECORDS = ("strategies.records", "strategies.contract", "targets.records")
+MAX_LINES = 400
+
+# The narrowest entry that holds a module decides; a package not listed may import leftwards.
+SEALED = {
+    "oracles": ("strategies", "targets.records", "oracles"),
+    "targets.parsers": (*RECORDS, "targets.parsers"),
+    "targets.gateway": (*RECORDS, "targets.gateway", "targets.parsers"),
+}
+
+MACHINE_PATH = re.compile(r"(?<![\w./])/(?:work|root|tmp|opt/pypi)(?![\w.-])|[.]pyenv/")
+INDEX_ADDRESS = re.compile(
+    r"--(?:(?:extra-)?index-url|find-links|trusted-host)|PIP_(?:EXTRA_)?INDEX_URL"
+    r"|\b(?:https?|file)://\S*/simple\b"
+)
+MARKUP = re.compile(r"noqa(?::\s*[A-Z0-9, ]+)?|type:\s*ignore(?:\[[\w, -]*\])?|pragma:.*|\W")
+
+
+def modules(root: Path, folders: tuple[str, ...] = PACKAGES) -> Iterator[tuple[str, Path]]:
+    """Dotted name and path of every Python file below the folders."""
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def within(name: str, parents: tuple[str, ...]) -> bool:
+    """Whether a dotted name is one of the parents or lies below one."""
+    return any(name == parent or name.startswith(f"{parent}.") for parent in parents)
+
+
+def imported(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of everything imported, anywhere in a module of ``package``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")
+                kept = parts[: len(parts) - node.level + 1]
+                base = ".".join([*kept, base] if base else kept)
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def allowed(module: str) -> tuple[str, ...]:
+    """The names of ours below which ``module`` may import."""
+    sealed = [parent for parent in SEALED if within(module, (parent,))]
+    if sealed:
+        return SEALED[max(sealed, key=len)]
+    return PACKAGES[: PACKAGES.index(module.partition(".")[0]) + 1]
+
+
+def wrong_imports(root: Path) -> list[str]:
+    """Imports against the direction strategies, targets, oracles, fuzz, or across a seal."""
+    found = []
+    for module, path in modules(root):
+        package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+        for line, name in imported(ast.parse(path.read_bytes()), package):
+            ours = within(name, (*PACKAGES, "tests", "scripts"))
+            if ours and not within(name, allowed(module)):
+                found.append(f"{path.relative_to(root)}:{line} imports {name}")
+    return found
+
+
+def long_files(root: Path) -> list[str]:
+    """Python files of more than :data:`MAX_LINES` lines."""
+    lengths = {
+        path.relative_to(root): len(path.read_bytes().splitlines())
+        for _, path in modules(root, (*PACKAGES, "scripts", "tests"))
+    }
+    return [f"{path} has {length} lines" for path, length in lengths.items() if length > MAX_LINES]
+
+
+def undocumented_modules(root: Path) -> list[str]:
+    """Modules of the packages and scripts without a docstring."""
+    return [
+        str(path.relative_to(root))
+        for _, path in modules(root, (*PACKAGES, "scripts"))
+        if not ast.get_docstring(ast.parse(path.read_bytes()))
+    ]
+
+
+def reasons(path: Path) -> set[int]:
+    """Lines with a comment that says something besides directives to tools."""
+    with path.open("rb") as source:
+        comments = [t for t in tokenize.tokenize(source.readline) if t.type == tokenize.COMMENT]
+    return {t.start[0] for t in comments if len(MARKUP.sub("", t.string)) >= 10}
+
+
+def unexplained_inner_imports(root: Path) -> list[str]:
+    """Imports inside functions without a reason in a comment beside or above them."""
+    found = []
+    for _, path in modules(root, (*PACKAGES, "scripts")):
+        functions = [
+            node
+            for node in ast.walk(ast.parse(path.read_bytes()))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+        lines = {
+            node.lineno
+            for function in functions
+            for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        }
+        explained = reasons(path) if lines else set()
+        found += [
+            f"{path.relative_to(root)}:{line}"
+            for line in sorted(lines)
+            if not {line, line - 1} & explained
+        ]
+    return found
+
+
+def tracked(root: Path) -> list[Path]:
+    """Files that git knows or would take; every file where there is no repository."""
+    if not (root / ".git").exists():
+        return sorted(path for path in root.rglob("*") if path.is_file())
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listing = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout
+    paths = [root / name for name in listing.decode().split("\0") if name]
+    return [path for path in paths if path.is_file()]
+
+
+def machine_traces(root: Path) -> list[str]:
+    """Paths of one machine, or addresses of a package index, in text that is not test data."""
+    found = []
+    for path in tracked(root):
+        name = path.relative_to(root)
+        if name.parts[0] == "crashes" and path.suffix != ".md":
+            continue
+        text = path.read_bytes().decode("utf-8", errors="replace")
+        for number, line in enumerate(text.split("\n"), 1):
+            hit = MACHINE_PATH.search(line) or INDEX_ADDRESS.search(line)
+            if hit:
+                found.append(f"{name}:{number} has {hit.group()}")
+    return found

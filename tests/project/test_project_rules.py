@@ -1,0 +1,133 @@
+"""Each rule holds for this checkout, and each bites on a planted violation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project import rules
+
+ROOT = Path(__file__).resolve().parents[2]
+
+RULES = (
+    rules.wrong_imports,
+    rules.long_files,
+    rules.undocumented_modules,
+    rules.unexplained_inner_imports,
+    rules.machine_traces,
+)
+
+
+def plant(root: Path, name: str, text: str) -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return root
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_this_checkout_keeps_the_rule(rule):
+    assert rule(ROOT) == []
+
+
+def test_the_rules_see_this_checkouts_modules():
+    names = {name for name, _ in rules.modules(ROOT)}
+    assert {"strategies.records", "targets.records", "oracles.records"} <= names
+
+
+@pytest.mark.parametrize(
+    ("module", "statement", "name"),
+    [
+        ("strategies/a.py", "import targets.records", "targets.records"),
+        ("strategies/a.py", "from oracles import judge", "oracles.judge"),
+        ("targets/a.py", "from oracles.records import Finding", "oracles.records.Finding"),
+        ("oracles/a.py", "import fuzz", "fuzz"),
+        ("oracles/a.py", "from targets.parsers import names", "targets.parsers.names"),
+        ("oracles/a.py", "from targets import gateway", "targets.gateway"),
+        ("targets/gateway/a.py", "from strategies.text import json", "strategies.text.json"),
+        ("targets/gateway/a.py", "from ..planted import base", "targets.planted.base"),
+        ("targets/gateway/__init__.py", "from ..planted import base", "targets.planted.base"),
+        ("targets/parsers/a.py", "from targets.gateway import open", "targets.gateway.open"),
+        ("fuzz/a.py", "from tests.conftest import ROOT", "tests.conftest.ROOT"),
+        ("targets/a.py", "def f():\n    import fuzz", "fuzz"),
+    ],
+)
+def test_an_import_against_the_direction_is_named(tmp_path, module, statement, name):
+    found = rules.wrong_imports(plant(tmp_path, module, statement))
+    assert found == [f"{module}:{statement.count(chr(10)) + 1} imports {name}"]
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        ("targets/a.py", "from strategies.records import Case"),
+        ("oracles/a.py", "from targets.records import Trace"),
+        ("oracles/a.py", "from targets import records"),
+        ("oracles/a.py", "from strategies.source import Source"),
+        ("targets/gateway/a.py", "from targets.gateway.framing import Line"),
+        ("targets/gateway/a.py", "from .framing import Line"),
+        ("targets/gateway/a.py", "from strategies.contract import Contract"),
+        ("targets/parsers/a.py", "from targets.records import Outcome"),
+        ("targets/planted/a.py", "from targets.gateway import open"),
+        ("fuzz/a.py", "import strategies, targets.gateway, oracles, json"),
+        ("strategies/a.py", "import targets_of_others"),
+    ],
+)
+def test_an_import_along_the_direction_passes(tmp_path, module, statement):
+    assert rules.wrong_imports(plant(tmp_path, module, statement)) == []
+
+
+def test_a_file_of_401_lines_is_too_long_and_one_of_400_is_not(tmp_path):
+    plant(tmp_path, "fuzz/fits.py", "x = 1\n" * 400)
+    plant(tmp_path, "fuzz/long.py", "x = 1\n" * 401)
+    assert rules.long_files(tmp_path) == ["fuzz/long.py has 401 lines"]
+
+
+def test_a_module_without_docstring_is_named(tmp_path):
+    plant(tmp_path, "fuzz/silent.py", "# not a docstring\nx = 1\n")
+    plant(tmp_path, "fuzz/__init__.py", "")
+    plant(tmp_path, "fuzz/said.py", '"""What it is."""\n')
+    assert rules.undocumented_modules(tmp_path) == ["fuzz/__init__.py", "fuzz/silent.py"]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("import json", ["fuzz/a.py:2"]),
+        ("import json  # noqa: PLC0415", ["fuzz/a.py:2"]),
+        ("import atheris  # type: ignore[import-untyped]", ["fuzz/a.py:2"]),
+        ("import atheris  # noqa: PLC0415 - absent on other systems", []),
+        ("# atheris is absent on other systems\n    import atheris  # noqa: PLC0415", []),
+    ],
+)
+def test_an_import_inside_a_function_needs_a_reason(tmp_path, body, found):
+    plant(tmp_path, "fuzz/a.py", f"def f():\n    {body}\n")
+    assert rules.unexplained_inner_imports(tmp_path) == found
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        "/".join(("", "work", "main")),
+        "/".join(("", "root", ".cache")),
+        "see " + "/".join(("", "tmp", "x")),
+        "-".join(("", "", "index", "url")) + " x",
+        "https:" + "//packages.example/simple",
+        "PIP_" + "INDEX_URL=x",
+    ],
+)
+def test_a_machine_path_or_index_address_is_named(tmp_path, trace):
+    found = rules.machine_traces(plant(tmp_path, "docs/a.md", f"first\n{trace}\n"))
+    assert len(found) == 1
+    assert found[0].startswith("docs/a.md:2 has ")
+
+
+def test_words_that_look_like_machine_paths_pass(tmp_path):
+    text = "a framework/work item, example.org/root, /worker, JSON /rooted, a simple index\n"
+    assert rules.machine_traces(plant(tmp_path, "docs/a.md", text)) == []
+
+
+def test_reproducers_are_data_and_may_hold_anything(tmp_path):
+    plant(tmp_path, "crashes/x/wire.bin", "/".join(("", "tmp", "x")))
+    assert rules.machine_traces(tmp_path) == []

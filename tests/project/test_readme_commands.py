@@ -1,0 +1,75 @@
+"""What README tells people to type exists: each make target, each wirefence command line."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("README.md", "CONTRIBUTING.md")
+
+
+def commands(text: str, program: str) -> list[str]:
+    """The ``$ program ...`` lines of the console blocks, without comments and later pipes."""
+    blocks = re.findall(r"^```console\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    typed = re.findall(rf"^\$ (?:.* \| )?({program}\b[^|\n]*)", "".join(blocks), flags=re.MULTILINE)
+    return [re.sub(r"\s+#.*", "", line).strip() for line in typed]
+
+
+def everywhere(program: str) -> list[str]:
+    texts = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
+    return sorted({line for text in texts for line in commands(text, program)})
+
+
+def parse(group: click.Group, line: str) -> None:
+    """Parse a command line as click would, without running it; raises ``click.UsageError``."""
+    _, *words = shlex.split(line)
+    with group.make_context("wirefence", words) as context:
+        name, command, rest = group.resolve_command(context, words)
+        assert command is not None
+        command.make_context(name, rest, parent=context).close()
+
+
+@pytest.fixture(scope="module")
+def group() -> click.Group:
+    if importlib.util.find_spec("fuzz.cli") is None:
+        pytest.skip("the command line is not there yet")
+    main = importlib.import_module("fuzz.cli").main
+    assert isinstance(main, click.Group)
+    return main
+
+
+def test_the_two_commands_stand_before_the_first_heading():
+    top = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## ")[0]
+    assert commands(top, "make") == ["make campaign", "make test"]
+
+
+@pytest.mark.parametrize("line", everywhere("make"))
+def test_each_make_target_exists(line):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = [word for word in shlex.split(line)[1:] if "=" not in word]
+    assert all(re.search(rf"^{target}:", makefile, flags=re.MULTILINE) for target in targets)
+
+
+@pytest.mark.parametrize("line", everywhere("wirefence"))
+def test_each_wirefence_line_parses(group, line):
+    parse(group, line)
+
+
+def test_a_line_with_an_unknown_option_or_command_does_not_parse():
+    group = click.Group("wirefence", commands=[click.Command("bench")])
+    parse(group, "wirefence bench")
+    for line in ("wirefence bench --fast", "wirefence bend"):
+        with pytest.raises(click.UsageError):
+            parse(group, line)
+
+
+def test_commands_are_read_from_console_blocks_only():
+    text = "$ wirefence no\n```console\n$ printf x | wirefence explain -  # why\nout\n```\n"
+    assert commands(text, "wirefence") == ["wirefence explain -"]
