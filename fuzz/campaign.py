@@ -69,7 +69,7 @@ class _Worker:
     pipe: Connection
 
 
-def campaign(
+def campaign(  # noqa: PLR0913 - the whole of a campaign's input, once
     plan: Plan,
     budget: Budget,
     out: Path,

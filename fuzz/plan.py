@@ -73,7 +73,7 @@ def _gateways(name: str) -> list[Sequence[GatewayTarget]]:
     if ":" not in name:
         raise UsageError(
             f"there is no target {name!r}",
-            "name parsers, gateway, a parser of docs/parsers.md, planted:NAME or package.module:factory",
+            "name parsers, gateway, a parser of docs/parsers.md, planted:NAME or module:factory",
         )
     try:
         return [both_policies(name, load_factory(name))]

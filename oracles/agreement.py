@@ -46,8 +46,10 @@ def effect_of(outcome: Outcome, reading: Reading) -> str:
 
 
 def divergences(effect: str, features: Set[str]) -> list[str]:
-    """The names under which a difference can be known: one for each feature of the input."""
-    return [f"{effect}: {name}" for name in sorted(features)]
+    """The names under which a difference can be known: for each feature, and last for all."""
+    names = sorted(features)
+    singles = [f"{effect}: {name}" for name in names]
+    return singles if len(names) == 1 else [*singles, f"{effect}: {'+'.join(names)}"]
 
 
 def agreement(

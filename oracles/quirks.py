@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["QUIRKS_FILE", "Quirks", "dump", "load"]
+__all__ = ["QUIRKS_FILE", "Quirks", "difference", "dump", "load"]
 
 QUIRKS_FILE = Path(__file__).with_name("quirks.json")
 
@@ -36,3 +36,14 @@ def dump(quirks: Quirks) -> str:
     known = {name: sorted(found) for name, found in sorted(quirks.known.items())}
     content = {"versions": dict(sorted(quirks.versions.items())), "quirks": known}
     return json.dumps(content, indent=1) + "\n"
+
+
+def difference(stored: Quirks, probed: Quirks) -> list[str]:
+    """Say line by line how what was probed differs from what is stored; empty if it does not."""
+    lines = []
+    for name in sorted(stored.known.keys() | probed.known.keys()):
+        before = stored.known.get(name, frozenset())
+        now = probed.known.get(name, frozenset())
+        lines += [f"{name}: no longer {quirk}" for quirk in sorted(before - now)]
+        lines += [f"{name}: new {quirk}" for quirk in sorted(now - before)]
+    return lines

@@ -1,0 +1,154 @@
+"""Figures of speed: how fast are the grammar, the judge, the parser loop and the gateway?
+
+The key insight: machines differ and are shared, so every figure is CPU time of this process, and
+what must be near the parsers' own speed is a ratio within one run.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from itertools import islice
+
+from fuzz.drivers import block
+from fuzz.examine import Examiner
+from oracles.session import judge_session
+from strategies.contract import Contract
+from strategies.json_text import json_text
+from strategies.records import Case
+from strategies.sessions import session
+from strategies.source import RandomSource
+from targets.gateway.session import factory
+from targets.harness import run
+from targets.parsers.configs import BY_NAME, CONFIGS
+from targets.parsers.outcomes import dangerous, outcomes
+
+__all__ = ["as_table", "as_text", "measure"]
+
+_ROUNDS = 5
+_MILLION = 1_000_000
+
+
+def measure() -> dict[str, object]:
+    """Measure everything; rates are per second of CPU time on one core."""
+    return {
+        "grammar, frames/s": _grammar(),
+        "grammar, damaged sessions/s": _damaged(),
+        "grammar, JSON texts/s": _texts(),
+        "judge, frames/s": _judge(),
+        "gateway over orjson, sessions/s": _gateway(),
+        "parser loop, cost against the parsers alone": _loop(),
+        "campaign, cases/s in one process": _campaign(),
+    }
+
+
+def _best(work: Callable[[], int]) -> float:
+    """The best rate of several rounds, since noise only ever adds time."""
+    rates = []
+    for _ in range(_ROUNDS):
+        begun = time.process_time()
+        count = work()
+        rates.append(count / (time.process_time() - begun))
+    return round(max(rates), 1)
+
+
+def _good(source: RandomSource) -> Case:
+    return session(source, "2025-11-25", damage=None, prefix="b-")
+
+
+def _grammar() -> float:
+    source = RandomSource(random.Random(1))
+    return _best(lambda: sum(len(_good(source).frames) for _ in range(2_000)))
+
+
+def _damaged() -> float:
+    number = iter(range(_MILLION))
+    return _best(lambda: sum(1 for _ in range(20) for _ in block(1, next(number))))
+
+
+def _texts() -> float:
+    source = RandomSource(random.Random(1))
+    return _best(lambda: sum(1 for _ in range(5_000) if json_text(source)))
+
+
+def _judge() -> float:
+    source = RandomSource(random.Random(2))
+    contract = Contract(policy="continue")
+    cases = [_good(source).data for _ in range(500)]
+    return _best(lambda: sum(len(judge_session(data, contract).frames) for data in cases))
+
+
+_SESSION = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
+    b'"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}\n'
+    b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+    b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"record",'
+    b'"arguments":{"action":"a-1","note":"bench"}}}\n'
+)
+
+
+def _gateway() -> float:
+    opened = factory(parse=BY_NAME["orjson"].parse)
+
+    def sessions() -> int:
+        for _ in range(2_000):
+            opened(_ignore, _CONTRACT).feed(_SESSION)
+        return 2_000
+
+    return _best(sessions)
+
+
+_CONTRACT = Contract()
+
+
+def _ignore(tool: str, arguments: object) -> None:
+    """An executor that does nothing, so that the gateway alone is measured."""
+
+
+def _loop() -> float:
+    """CPU time of the N-way loop with canonical values, over that of bare parse calls."""
+    source = RandomSource(random.Random(3))
+    frames = [f.raw.rstrip(b"\n") for _ in range(300) for f in _good(source).frames]
+    documents = [raw for raw in dict.fromkeys(frames) if not dangerous(raw)]
+    ratios = []
+    for _ in range(_ROUNDS):
+        begun = time.process_time()
+        for raw in documents:
+            for config in CONFIGS:
+                try:
+                    config.parse(raw)
+                except Exception:  # noqa: BLE001, S110 - only the time of a refusal counts here
+                    pass
+        bare = time.process_time() - begun
+        begun = time.process_time()
+        for raw in documents:
+            outcomes(CONFIGS, raw)
+        ratios.append((time.process_time() - begun) / bare)
+    return round(min(ratios), 2)
+
+
+def _campaign() -> float:
+    factories = factory(parse=BY_NAME["orjson[strict]"].parse)
+    examiner = Examiner(CONFIGS, ())
+    number = iter(range(_MILLION))
+
+    def work() -> int:
+        cases = list(islice(block(3, next(number)), 64))
+        for case in cases:
+            examiner.examine(case)
+            run("bench", factories, case, Contract(version=case.version))
+        return len(cases)
+
+    return _best(work)
+
+
+def as_table(figures: dict[str, object]) -> str:
+    """Figures for people, one on a line."""
+    return "\n".join(f"{name:<48} {value:>12,}" for name, value in figures.items())
+
+
+def as_text(content: dict[str, object]) -> str:
+    """Figures for programs: indented JSON."""
+    return json.dumps(content, indent=1)
