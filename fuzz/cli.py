@@ -60,7 +60,7 @@ def cli() -> None:
 @click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path(".wirefence/findings"))
 @_FORMAT
-def campaign_command(
+def campaign_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     seconds: float | None,
     cases: int | None,
     seed: str,

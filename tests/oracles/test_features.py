@@ -1,0 +1,74 @@
+"""Each feature is seen where it stands, and a plain document has none."""
+
+from __future__ import annotations
+
+import pytest
+
+from oracles.document import judge_document
+from oracles.features import FEATURES, features
+
+PLANTED = {
+    b"NaN": "nan",
+    b"-Infinity": "infinity",
+    b"/*x*/1": "block-comment",
+    b"1//x": "line-comment",
+    b"[1,]": "trailing-comma",
+    b"01": "leading-zero",
+    b"-01": "neg-leading-zero",
+    b"[-]": "bare-minus",
+    b"-.5": "neg-dot",
+    b"[1.]": "dot-tail",
+    b"[.5]": "dot-head",
+    b"+1": "plus",
+    b"1e": "exponent-tail",
+    b"0x1F": "hexadecimal",
+    b"'a'": "single-quotes",
+    b"\x0c1": "other-white-space",
+    b"[\x00]": "nul",
+    b"-0": "neg-zero-int",
+    b"[\x01]": "control-character",
+    b'"\x00"': "nul-in-string",
+    b'"\x01"': "control-in-string",
+    b'"\\x41"': "bad-escape",
+    b'"\\ud800"': "surrogate-escape",
+    b'"\\u0000"': "nul-escape",
+    b'"\xed\xa0\x80"': "surrogate-bytes",
+    b'"\xff"': "invalid-utf8",
+    b"\xef\xbb\xbf1": "bom",
+    b"1\x00": "utf16-or-utf32",
+    b"[" * 129 + b"]" * 129: "deep",
+    b"9007199254740993": "big-integer",
+    b"1" * 1001: "number-length",
+    b"1e400": "number-range",
+    b'{"a":1,"\\u0061":2}': "duplicate-name",
+    b"1.00000000000000011102": "long-fraction",
+    b"": "empty",
+    b"[1": "unclosed",
+    b"{}{}": "trailing",
+    b"[1}": "syntax",
+}
+
+
+def seen(raw: bytes) -> frozenset[str]:
+    return features(raw, judge_document(raw), judge_document(raw, profile="spec"))
+
+
+@pytest.mark.parametrize(("raw", "name"), PLANTED.items(), ids=PLANTED.values())
+def test_a_planted_feature_is_named(raw: bytes, name: str) -> None:
+    assert name in seen(raw)
+
+
+def test_every_feature_is_planted_once() -> None:
+    assert {*PLANTED.values(), "plain"} == set(FEATURES)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"1", b'{"a":[1,2.5,null,true,"x"]}', b'{"jsonrpc":"2.0","id":1,"method":"ping"}', b"[-1]"],
+)
+def test_a_plain_document_has_no_feature(raw: bytes) -> None:
+    assert seen(raw) == {"plain"}
+
+
+def test_what_stands_in_a_string_is_not_syntax() -> None:
+    assert seen(b'{"a":"NaN /* 01 */ .5 [1,] \'x\'"}') == {"plain"}
