@@ -40,9 +40,9 @@ def parse(group: click.Group, line: str) -> None:
 def group() -> click.Group:
     if importlib.util.find_spec("fuzz.cli") is None:
         pytest.skip("the command line is not there yet")
-    main = importlib.import_module("fuzz.cli").main
-    assert isinstance(main, click.Group)
-    return main
+    cli = importlib.import_module("fuzz.cli").cli
+    assert isinstance(cli, click.Group)
+    return cli
 
 
 def test_the_two_commands_stand_before_the_first_heading():
