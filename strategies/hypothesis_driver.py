@@ -28,7 +28,7 @@ def _integers(low: int, high: int) -> SearchStrategy[int]:
 
 @lru_cache(maxsize=64)
 def _texts(max_size: int) -> SearchStrategy[str]:
-    return st.text(st.characters(exclude_categories=("Cs",)), max_size=max_size)
+    return st.text(st.characters(codec="utf-8"), max_size=max_size)
 
 
 @lru_cache(maxsize=64)

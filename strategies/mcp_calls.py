@@ -1,0 +1,158 @@
+"""``tools/call``: the one message that can act.
+
+The key insight: each call carries its nonce as the ``action`` argument, so that an effect names the
+frame that caused it. Refused calls carry theirs too: it must never come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from strategies.contract import DEFAULT_TOOLS, Argument, Tool
+from strategies.mcp_message import Message, request
+from strategies.mcp_values import GENERATORS, OPERATOR, dump, meta, string, token_meta
+from strategies.records import Version
+from strategies.source import Source
+
+__all__ = ["PLANS", "Plan", "call"]
+
+Plan = Literal[
+    "granted",
+    "operator",
+    "reset",
+    "anonymous-reset",
+    "unknown-tool",
+    "missing-argument",
+    "wrong-type",
+    "unknown-argument",
+    "wrong-token",
+]
+PLANS: tuple[Plan, ...] = get_args(Plan)
+"""What a call can be after. ``operator`` carries the token without need; all after ``reset`` are
+refused (``unknown-argument`` under the strict profile only)."""
+
+_MIX: tuple[Plan, ...] = ("granted",) * 24 + ("operator",) * 3 + ("reset",) * 3 + PLANS[3:]
+
+Member = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One argument of a tool, ready to be written."""
+
+    name: bytes
+    required: bool
+    make: Callable[[Source], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A tool, ready to be called."""
+
+    name: bytes
+    parts: tuple[_Part, ...]
+
+
+def _part(argument: Argument) -> _Part:
+    if argument.choices:
+        spelled = [dump(choice) for choice in argument.choices]
+        return _Part(
+            argument.name.encode(), argument.required, lambda source: source.choice(spelled)
+        )
+    return _Part(argument.name.encode(), argument.required, GENERATORS[argument.type])
+
+
+def _form(tool: Tool) -> _Form:
+    parts = [_part(argument) for argument in tool.arguments if argument.name != "action"]
+    return _Form(dump(tool.name), tuple(parts))
+
+
+_OPEN = [_form(tool) for tool in DEFAULT_TOOLS if not tool.operator_only]
+_RESET = [_form(tool) for tool in DEFAULT_TOOLS if tool.operator_only]
+_STRANGERS = (
+    *(b'"missing"', b'""', b'"Record"', b'"record "', b'"record\\u0000"', b'"rec\xc2\xadord"'),
+    *(b'"tools/call"', b'"admin"', b'"__proto__"', b'"\xd1\x80ecord"'),
+)
+_WRONG_TOKENS = (
+    *(b'""', b'"operator"', b"null", b"true", b"1", b"[]", b"{}", b"[%b]" % OPERATOR),
+    *(OPERATOR[:-2] + b'"', OPERATOR[:-1] + b' "', OPERATOR.upper()),
+)
+_WRONG_VALUES = (b"null", b"[1]", b"[null]")
+"""Of no type that any argument has: even an array argument takes strings only."""
+
+
+def call(
+    source: Source, version: Version, nonce: str, ident: bytes, *, plan: Plan | None = None
+) -> Message:
+    """A ``tools/call`` request with the raw id ``ident``, for the tools of the default contract.
+
+    ``plan`` says what it is after; by default mostly to be granted. The message's nonce is ``""``
+    if the missing argument is the action itself.
+    """
+    chosen = source.choice(_MIX) if plan is None else plan
+    form = source.choice(_RESET if chosen.endswith("reset") else _OPEN)
+    members = [(b"action", dump(nonce)), *_arguments(source, form)]
+    if chosen in _SPOILERS:
+        members = _SPOILERS[chosen](source, form, members)
+    name = source.choice(_STRANGERS) if chosen == "unknown-tool" else form.name
+    carried = meta(source, version, *_token(source, chosen))
+    params = _params(source, version, name, members, carried)
+    acts = any(member[0] == b"action" for member in members)
+    return request("CallToolRequest", ident, b"tools/call", params, nonce if acts else "")
+
+
+def _arguments(source: Source, form: _Form) -> list[Member]:
+    chance = source.chance
+    return [(part.name, part.make(source)) for part in form.parts if part.required or chance(1, 3)]
+
+
+def _token(source: Source, plan: Plan) -> tuple[bytes, ...]:
+    if plan in ("operator", "reset"):
+        return (token_meta(OPERATOR),)
+    return (token_meta(source.choice(_WRONG_TOKENS)),) if plan == "wrong-token" else ()
+
+
+def _params(
+    source: Source, version: Version, name: bytes, members: Sequence[Member], carried: bytes
+) -> bytes:
+    arguments = b"{%b}" % b",".join([b'"%b":%b' % member for member in members])
+    parts = [b'"name":' + name, b'"arguments":' + arguments]
+    if carried:
+        parts.append(b'"_meta":' + carried)
+    if version >= "2025-11-25" and source.chance(1, 16):
+        parts.append(_extra(source, version))
+    if source.chance(1, 8):
+        parts.reverse()
+    return b"{%b}" % b",".join(parts)
+
+
+def _extra(source: Source, version: Version) -> bytes:
+    if version == "2025-11-25":
+        return source.choice((b'"task":{}', b'"task":{"ttl":60000}'))
+    return source.choice((b'"requestState":"s"', b'"inputResponses":{"ask":{"action":"decline"}}'))
+
+
+def _without_one(source: Source, form: _Form, members: list[Member]) -> list[Member]:
+    required = [b"action", *[part.name for part in form.parts if part.required]]
+    gone = source.choice(required)
+    return [member for member in members if member[0] != gone]
+
+
+def _with_wrong_type(source: Source, _: _Form, members: list[Member]) -> list[Member]:
+    at = source.integer(0, len(members) - 1)
+    wrong = (members[at][0], source.choice(_WRONG_VALUES))
+    return [*members[:at], wrong, *members[at + 1 :]]
+
+
+def _with_unknown(source: Source, _: _Form, members: list[Member]) -> list[Member]:
+    name = source.choice((b"extra", b"Action", b"", b"__proto__", b"action ", b"operator"))
+    return [*members, (name, string(source))]
+
+
+_SPOILERS: dict[Plan, Callable[[Source, _Form, list[Member]], list[Member]]] = {
+    "missing-argument": _without_one,
+    "wrong-type": _with_wrong_type,
+    "unknown-argument": _with_unknown,
+}

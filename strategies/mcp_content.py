@@ -1,0 +1,316 @@
+"""The objects inside MCP messages: capabilities, content blocks, tools, resources, tasks.
+
+The key insight: an optional member is where readers differ, so :func:`some` decides for each alone;
+members that a later version added are offered to that version and its successors only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from strategies.records import Version
+from strategies.source import Source
+
+__all__ = [
+    "Json",
+    "blocks",
+    "client_capabilities",
+    "elicitation",
+    "implementation",
+    "prompt",
+    "resource",
+    "resource_contents",
+    "resource_template",
+    "root",
+    "sampling",
+    "sampling_result",
+    "server_capabilities",
+    "several",
+    "some",
+    "task",
+    "tool",
+    "uri",
+    "word",
+]
+
+Json = dict[str, object]
+"""A JSON object under construction, in member order."""
+
+T = TypeVar("T")
+
+_WORDS = (
+    "a",
+    "report",
+    "two words",
+    "é",
+    "日本語",
+    "😀",
+    "",
+    "line\nbreak",
+    '"quoted"',
+    "\u2028",
+    "</a>",
+)
+_URIS = ("file:///srv/a.txt", "https://example.org/?q=1", "urn:x:1", "custom://h/%E2%82%AC")
+_BASE64 = ("", "AA==", "aGVsbG8=", "/+8=")
+_TIMES = ("2026-01-02T03:04:05Z", "2025-12-31T23:59:60Z")
+
+
+def word(source: Source) -> str:
+    """A short text that is not empty of traps."""
+    return source.choice(_WORDS)
+
+
+def uri(source: Source) -> str:
+    """An absolute URI."""
+    return source.choice(_URIS)
+
+
+def several(source: Source, make: Callable[[], T]) -> list[T]:
+    """None to three of what ``make`` makes."""
+    return [make() for _ in range(source.integer(0, 3))]
+
+
+def some(source: Source, required: Json, /, **optional: Callable[[], object]) -> Json:
+    """``required`` with each ``optional`` member added in one of three cases."""
+    return required | {name: make() for name, make in optional.items() if source.chance(1, 3)}
+
+
+def implementation(source: Source, version: Version) -> Json:
+    """``Implementation``: who speaks."""
+    found: Json = {"name": word(source), "version": source.choice(("1", "0.1.0", ""))}
+    if version >= "2025-06-18":
+        found = some(source, found, title=lambda: word(source))
+    if version >= "2025-11-25":
+        found = some(
+            source,
+            found,
+            description=lambda: word(source),
+            websiteUrl=lambda: uri(source),
+            icons=lambda: several(source, lambda: _icon(source)),
+        )
+    return found
+
+
+def _icon(source: Source) -> Json:
+    return some(
+        source,
+        {"src": uri(source)},
+        mimeType=lambda: "image/png",
+        sizes=lambda: ["48x48", "any"],
+        theme=lambda: source.choice(("light", "dark")),
+    )
+
+
+def _changes(source: Source, *names: str) -> Json:
+    return some(source, {}, **{name: lambda: source.chance(1, 2) for name in names})
+
+
+def client_capabilities(source: Source, version: Version) -> Json:
+    """``ClientCapabilities`` as far as ``version`` knows them."""
+    found = some(
+        source,
+        {},
+        roots=lambda: _changes(source, "listChanged") if version < "2026-07-28" else {},
+        sampling=lambda: some(source, {}, tools=dict) if version >= "2025-11-25" else {},
+        experimental=lambda: {"x": {"y": word(source)}},
+    )
+    if version >= "2025-06-18":
+        found = some(source, found, elicitation=dict)
+    if version == "2025-11-25":
+        found = some(source, found, tasks=lambda: some(source, {}, list=dict, cancel=dict))
+    if version >= "2026-07-28":
+        found = some(source, found, extensions=lambda: {"org.example/x": {}})
+    return found
+
+
+def server_capabilities(source: Source, version: Version) -> Json:
+    """``ServerCapabilities`` as far as ``version`` knows them."""
+    found = some(
+        source,
+        {"tools": _changes(source, "listChanged")},
+        prompts=lambda: _changes(source, "listChanged"),
+        resources=lambda: _changes(source, "listChanged", "subscribe"),
+        logging=dict,
+        experimental=lambda: {"x": {}},
+    )
+    if version >= "2025-03-26":
+        found = some(source, found, completions=dict)
+    if version == "2025-11-25":
+        found = some(source, found, tasks=lambda: {"requests": {"tools": {"call": {}}}})
+    return found
+
+
+def _annotations(source: Source, version: Version) -> Json:
+    found = some(
+        source,
+        {},
+        audience=lambda: several(source, lambda: source.choice(("user", "assistant"))),
+        priority=lambda: source.choice((0, 1, 0.5, 1e-7)),
+    )
+    return some(source, found, lastModified=lambda: _TIMES[0]) if version >= "2025-06-18" else found
+
+
+def _noted(source: Source, version: Version, required: Json) -> Json:
+    found = some(source, required, annotations=lambda: _annotations(source, version))
+    return some(source, found, _meta=lambda: {"x": 1}) if version >= "2025-06-18" else found
+
+
+def _titled(source: Source, version: Version, required: Json) -> Json:
+    found = some(source, required, description=lambda: word(source))
+    if version < "2025-06-18":
+        return found
+    return some(source, found, title=lambda: word(source), _meta=lambda: {"x/y": None})
+
+
+def resource_contents(source: Source) -> Json:
+    """``TextResourceContents`` or ``BlobResourceContents``."""
+    body: Json = {"text": word(source)}
+    if source.chance(1, 3):
+        body = {"blob": source.choice(_BASE64)}
+    return some(source, {"uri": uri(source), **body}, mimeType=lambda: "text/plain")
+
+
+def resource(source: Source, version: Version) -> Json:
+    """``Resource``: what ``resources/list`` lists."""
+    found = _titled(source, version, {"name": word(source), "uri": uri(source)})
+    return some(source, found, mimeType=lambda: "text/plain", size=lambda: source.integer(0, 2**40))
+
+
+def resource_template(source: Source, version: Version) -> Json:
+    """``ResourceTemplate``."""
+    template = source.choice(("file:///{path}", "x:{+a,b}{?q*}"))
+    return _titled(source, version, {"name": word(source), "uriTemplate": template})
+
+
+def blocks(source: Source, version: Version) -> list[Json]:
+    """Content blocks of tool results and prompts."""
+    return several(source, lambda: block(source, version))
+
+
+def block(source: Source, version: Version) -> Json:
+    """One content block of a kind that ``version`` knows."""
+    kinds = ["text", "image", "resource"]
+    kinds += ["audio"] if version >= "2025-03-26" else []
+    kinds += ["resource_link"] if version >= "2025-06-18" else []
+    kind = source.choice(kinds)
+    if kind == "resource_link":
+        return {"type": kind, **resource(source, version)}
+    if kind == "resource":
+        return _noted(source, version, {"type": kind, "resource": resource_contents(source)})
+    return _noted(source, version, _media(source, kind))
+
+
+def _media(source: Source, kind: str) -> Json:
+    if kind == "text":
+        return {"type": kind, "text": word(source)}
+    return {"type": kind, "data": source.choice(_BASE64), "mimeType": f"{kind}/x"}
+
+
+def prompt(source: Source, version: Version) -> Json:
+    """``Prompt``: what ``prompts/list`` lists."""
+    found = _titled(source, version, {"name": word(source)})
+    return some(
+        source,
+        found,
+        arguments=lambda: several(
+            source, lambda: some(source, {"name": word(source)}, required=lambda: True)
+        ),
+    )
+
+
+def _schema(source: Source) -> Json:
+    properties = {"action": {"type": "string"}, "n": {"type": "integer", "default": 0}}
+    return some(
+        source, {"type": "object"}, properties=lambda: properties, required=lambda: ["action"]
+    )
+
+
+def tool(source: Source, version: Version) -> Json:
+    """``Tool``: what ``tools/list`` lists."""
+    found = some(
+        source,
+        {"name": word(source), "inputSchema": _schema(source)},
+        description=lambda: word(source),
+    )
+    if version >= "2025-03-26":
+        hints = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+        found = some(source, found, annotations=lambda: _changes(source, *hints))
+    if version >= "2025-06-18":
+        found = some(
+            source, found, title=lambda: word(source), outputSchema=lambda: _schema(source)
+        )
+    if version == "2025-11-25":
+        found = some(source, found, execution=lambda: {"taskSupport": "optional"})
+    return found
+
+
+def root(source: Source, version: Version) -> Json:
+    """``Root``."""
+    found = some(source, {"uri": "file:///srv"}, name=lambda: word(source))
+    return some(source, found, _meta=dict) if version >= "2025-06-18" else found
+
+
+def task(source: Source) -> Json:
+    """``Task`` of 2025-11-25."""
+    states = ("working", "input_required", "completed", "failed", "cancelled")
+    return some(
+        source,
+        {
+            "taskId": word(source),
+            "status": source.choice(states),
+            "createdAt": source.choice(_TIMES),
+            "lastUpdatedAt": source.choice(_TIMES),
+            "ttl": source.choice((None, 0, 60_000)),
+        },
+        statusMessage=lambda: word(source),
+        pollInterval=lambda: source.integer(0, 5_000),
+    )
+
+
+def _sampled(source: Source, version: Version) -> object:
+    if version >= "2025-11-25" and source.chance(1, 3):
+        use = {"type": "tool_use", "id": "u1", "name": "record", "input": {"a": 1}}
+        back = {"type": "tool_result", "toolUseId": "u1", "content": blocks(source, version)}
+        return source.choice((use, back, [use, back], []))
+    return _noted(source, version, _media(source, source.choice(("text", "image"))))
+
+
+def sampling(source: Source, version: Version) -> Json:
+    """Params of ``sampling/createMessage``."""
+    messages = several(source, lambda: {"role": "user", "content": _sampled(source, version)})
+    return some(
+        source,
+        {"messages": messages, "maxTokens": source.integer(0, 4096)},
+        systemPrompt=lambda: word(source),
+        temperature=lambda: source.choice((0, 0.7, 1.0)),
+        stopSequences=lambda: several(source, lambda: word(source)),
+        includeContext=lambda: source.choice(("none", "thisServer", "allServers")),
+        modelPreferences=lambda: {"hints": [{"name": word(source)}], "costPriority": 0.5},
+        metadata=dict,
+    )
+
+
+def sampling_result(source: Source, version: Version) -> Json:
+    """``CreateMessageResult``."""
+    return some(
+        source,
+        {"role": "assistant", "content": _sampled(source, version), "model": word(source)},
+        stopReason=lambda: source.choice(("endTurn", "maxTokens", "other")),
+    )
+
+
+def elicitation(source: Source, version: Version) -> Json:
+    """Params of ``elicitation/create``: a form, or from 2025-11-25 on an address to visit."""
+    if version >= "2025-11-25" and source.chance(1, 2):
+        found: Json = {"mode": "url", "message": word(source), "url": uri(source)}
+        return found | ({"elicitationId": word(source)} if version == "2025-11-25" else {})
+    properties: Json = {
+        "name": {"type": "string", "format": "email", "minLength": 1},
+        "age": {"type": "integer", "minimum": 0},
+        "sure": {"type": "boolean", "default": False},
+        "kind": {"type": "string", "enum": ["a", "b"]},
+    }
+    kept = {name: schema for name, schema in properties.items() if source.chance(1, 2)}
+    return {"message": word(source), "requestedSchema": {"type": "object", "properties": kept}}
