@@ -1,0 +1,62 @@
+"""How a class becomes a planted fault: its name, its docstring and what the decorator adds.
+
+The key insight: a fault is described where it is written, so that the page rendered from the
+registry can't drift from the code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from strategies.contract import Policy
+from strategies.records import Version
+from targets.planted.base import MiniGateway
+from targets.planted.records import Planted
+
+__all__ = ["planted", "planted_in", "render"]
+
+_Fault = type[MiniGateway]
+_HEAD = """\
+# Planted faults
+
+Deliberately wrong gateways, one fault each, on one small healthy base
+(`targets/planted/base.py`): the proof that every oracle bites.
+This page is rendered from `targets/planted/`; a test holds it equal.
+
+*Breaks* names the oracle rules that find the fault, then the rules of
+[the contract](contract.md) that it ignores.
+
+| fault | what it does wrong | seen in | breaks | policy | version |
+|---|---|---|---|---|---|
+"""
+_RECORDS: dict[_Fault, Planted] = {}
+
+
+def planted(
+    *,
+    origin: str,
+    breaks: tuple[str, ...],
+    policy: Policy = "close",
+    version: Version = "2025-11-25",
+) -> Callable[[_Fault], _Fault]:
+    """Register a fault: named after its class, titled by its docstring."""
+
+    def register(fault: _Fault) -> _Fault:
+        name = re.sub("(?<=.)(?=[A-Z])", "-", fault.__name__).lower()
+        title = " ".join((fault.__doc__ or "").split())
+        _RECORDS[fault] = Planted(name, title, origin, breaks, policy, version, fault)
+        return fault
+
+    return register
+
+
+def planted_in(module: str) -> tuple[Planted, ...]:
+    """Return the faults that ``module`` (its dotted name) registered, in the order of its text."""
+    return tuple(each for fault, each in _RECORDS.items() if fault.__module__ == module)
+
+
+def render(faults: tuple[Planted, ...]) -> str:
+    """Return ``docs/planted.md`` for ``faults``: one row each."""
+    rows = [(f.name, f.title, f.origin, ", ".join(f.breaks), f.policy, f.version) for f in faults]
+    return _HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
