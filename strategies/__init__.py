@@ -11,14 +11,16 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from strategies.damage import apply_damage
+from strategies.json_text import json_text
+from strategies.mcp import message
+from strategies.mcp_message import Message
 from strategies.records import VERSIONS, Case, Direction, Frame, Version
+from strategies.sessions import Damage, frame, session
 from strategies.source import RandomSource, Source
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
-
-    from strategies.mcp_message import Message
-    from strategies.session import Damage
 
 __all__ = [
     "VERSIONS",
@@ -39,58 +41,56 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-def _load(module: str) -> Any:
-    # Hypothesis takes longer to import than all the rest: only who draws from it pays for it.
-    return import_module(f"strategies.{module}")
-
-
 def from_grammar(
     function: Callable[Concatenate[Source, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> SearchStrategy[T]:
     """A Hypothesis strategy for what ``function(source, *args, **kwargs)`` makes."""
-    strategy: SearchStrategy[T] = _load("hypothesis_driver").from_grammar(function, *args, **kwargs)
+    # Hypothesis takes longer to import than all the rest: only who draws from it pays for it.
+    driver: Any = import_module("strategies.hypothesis_driver")
+    strategy: SearchStrategy[T] = driver.from_grammar(function, *args, **kwargs)
     return strategy
+
+
+def _one(source: Source, version: Version | None) -> Version:
+    return source.choice(VERSIONS) if version is None else version
 
 
 def json_texts(*, size: int | None = None, lone_surrogates: bool = False) -> SearchStrategy[bytes]:
     """RFC 8259 texts: see :func:`strategies.json_text.json_text`."""
-    make: Callable[..., bytes] = _load("json_text").json_text
-    return from_grammar(make, size=size, lone_surrogates=lone_surrogates)
+    return from_grammar(json_text, size=size, lone_surrogates=lone_surrogates)
 
 
 def messages(
     version: Version | None = None, direction: Direction = "client-to-server"
 ) -> SearchStrategy[Message]:
     """Valid MCP messages of ``version``, or of any: see :func:`strategies.mcp.message`."""
-    make: Callable[..., Message] = _load("mcp").message
 
     def grammar(source: Source) -> Message:
-        return make(source, version or source.choice(VERSIONS), direction)
+        return message(source, _one(source, version), direction)
 
     return from_grammar(grammar)
 
 
 def frames(version: Version | None = None, nonce: str = "a") -> SearchStrategy[Frame]:
-    """Good frames for a ready session: see :func:`strategies.session.frame`."""
-    make: Callable[..., Frame] = _load("session").frame
+    """Good frames for a ready session: see :func:`strategies.sessions.frame`."""
 
     def grammar(source: Source) -> Frame:
-        return make(source, version or source.choice(VERSIONS), nonce)
+        return frame(source, _one(source, version), nonce)
 
     return from_grammar(grammar)
 
 
 def sessions(
-    version: Version | None = None, *, damage: Damage | bool = True, prefix: str = ""
+    version: Version | None = None, *, damage: Damage | None = apply_damage, prefix: str = ""
 ) -> SearchStrategy[Case]:
-    """Whole sessions of ``version``, or of any: see :func:`strategies.session.session`.
+    """Whole sessions of ``version``, or of any: see :func:`strategies.sessions.session`.
 
-    ``damage`` true is the damage of ``strategies.damage``, false none; a function is used as it is.
+    ``damage`` is that of ``strategies.damage`` unless another is given; ``None`` is none. This
+    function takes the place of the module as an attribute of the package: import from the module
+    by ``from strategies.sessions import session``.
     """
-    make: Callable[..., Case] = _load("session").session
-    apply = _load("damage").apply_damage if damage is True else damage or None
 
     def grammar(source: Source) -> Case:
-        return make(source, version or source.choice(VERSIONS), damage=apply, prefix=prefix)
+        return session(source, _one(source, version), damage=damage, prefix=prefix)
 
     return from_grammar(grammar)
