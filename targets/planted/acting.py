@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,9 @@ from targets.planted.shapes import TOKEN
 from targets.records import Act
 
 __all__: list[str] = []
+
+
+_COERCED: Mapping[str, Callable[[Any], Any]] = {"integer": int, "number": float, "string": str}
 
 
 def _params(value: Any) -> Message:
@@ -233,16 +236,14 @@ class MergesUnknownArguments(MiniGateway):
     origin='lax validators (pydantic\'s default mode) that read "3" as 3',
     breaks=("act-rejected", "act-unauthorized", "reply-code", "tool-arguments"),
 )
-class CoercesStringNumbers(MiniGateway):
-    """Takes a string for a number where it looks like one, and any scalar for a string."""
+class CoercesArguments(MiniGateway):
+    """Reads "3", 3.0 and true as integers, and any number as a string, where a tool wants them."""
 
     def check_argument(self, argument: Argument, arguments: Message) -> None:
-        value = arguments[argument.name]
-        with contextlib.suppress(ValueError):
-            if argument.type in ("integer", "number") and isinstance(value, str):
-                arguments[argument.name] = int(value)
-            if argument.type == "string" and isinstance(value, bool | int | float):
-                arguments[argument.name] = str(value)
+        value, wanted = arguments[argument.name], _COERCED.get(argument.type)
+        if wanted and isinstance(value, str | int | float):
+            with contextlib.suppress(ValueError):
+                arguments[argument.name] = wanted(value)
         super().check_argument(argument, arguments)
 
 
@@ -272,4 +273,18 @@ class RemembersIdOfRejected(MiniGateway):
         if isinstance(value, dict) and self.is_id(value.get("id")):
             ids = self.session.ids | {value["id"]}
             self.session = replace(self.session, ids=ids)
+        return super().on_reject(no, line, value)
+
+
+@planted(
+    origin="handshake flags that are set on arrival, before the params are looked at",
+    breaks=("act-rejected", "reply-to-rejected", "session-state", "life-not-initialized"),
+    policy="continue",
+)
+class KeepsHandshakeOfRejected(MiniGateway):
+    """Takes a rejected `initialize` for the handshake, and serves what follows it."""
+
+    def on_reject(self, no: Rejected, line: bytes, value: Any) -> Message | None:
+        if isinstance(value, dict) and value.get("method") == "initialize":
+            self.session = replace(self.session, initialized=True)
         return super().on_reject(no, line, value)

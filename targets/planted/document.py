@@ -205,15 +205,22 @@ class TakesNullIdForNotification(MiniGateway):
 
 @planted(
     origin="model output whose arguments are JSON in a string",
-    breaks=("act-rejected", "rpc-params"),
+    breaks=("act-rejected", "rpc-params", "mcp-params"),
 )
 class EvaluatesStringParams(MiniGateway):
-    """Parses params that came as a string, once more than the gate in front of it."""
+    """Parses params, or arguments, that came as a string, once more than the gate before it."""
 
     def judge(self, message: Any, session: Session) -> Session:
-        if isinstance(message, dict) and isinstance(message.get("params"), str):
-            message["params"] = self.parse(message["params"])
+        if isinstance(message, dict):
+            self.evaluate(message, "params")
+            if isinstance(message.get("params"), dict):
+                self.evaluate(message["params"], "arguments")
         return super().judge(message, session)
+
+    def evaluate(self, holder: Message, name: str) -> None:
+        """Put the value of the text in place of the text."""
+        if isinstance(holder.get(name), str):
+            holder[name] = self.parse(holder[name])
 
 
 @planted(

@@ -17,12 +17,13 @@ from targets.planted import BY_NAME, HEALTHY, PLANTED, Planted, render
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = b'"_meta":{"wirefence/token":"operator-secret-7f3a"}'
-ORACLE_RULES = frozenset(
-    "act-rejected act-unauthorized act-twice act-after-close act-altered act-missing act-unfounded "
-    "act-early reply-id reply-code reply-twice reply-to-notification reply-missing "
-    "reply-to-rejected reply-leak out-not-json out-not-message out-unterminated session-resync "
-    "session-state live-crash live-hang live-memory".split()  # noqa: SIM905 - a list of words
-)
+ORACLE_RULES = {
+    *("act-rejected", "act-unauthorized", "act-twice", "act-after-close", "act-altered"),
+    *("act-missing", "act-unfounded", "act-early", "reply-id", "reply-code", "reply-twice"),
+    *("reply-to-notification", "reply-missing", "reply-to-rejected", "reply-leak"),
+    *("out-not-json", "out-not-message", "out-unterminated", "session-resync", "session-state"),
+    *("live-crash", "live-hang", "live-memory"),
+}
 INITIALIZE = (
     b'{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25",'
     b'"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}\n'
@@ -64,9 +65,9 @@ class Seen:
         return [arguments.get("action") for _, arguments in self.effects]
 
 
-def run(fault: Planted, *chunks: bytes, contract: Contract | None = None) -> Seen:
-    """Feed ``chunks`` to a session of ``fault``, under its own policy and version, and end stdin."""
-    terms = contract or Contract(version=fault.version, policy=fault.policy)
+def run(fault: Planted, *chunks: bytes) -> Seen:
+    """Feed ``chunks`` to a session of ``fault``, under its own terms, and end stdin."""
+    terms = Contract(version=fault.version, policy=fault.policy)
     effects: list[tuple[str, dict[str, object]]] = []
     out = b""
     try:
@@ -178,9 +179,12 @@ TRIGGERS: dict[str, Trigger] = {
     "reports-without-acting": trigger(call(b"a"), healthy="a"),
     "runs-self-test": trigger(faulty="self-test"),
     "merges-unknown-arguments": trigger(call(b"a", more=b',"sudo":true'), faulty="a"),
-    "coerces-string-numbers": trigger(call(b"a", more=b',"count":"3"'), faulty="a"),
+    "coerces-arguments": trigger(call(b"a", more=b',"count":"3"'), faulty="a"),
     "tidies-arguments": trigger(call(b"a", more=b',"note":" x "'), faulty="a", healthy="a"),
     "remembers-id-of-rejected": trigger(UNKNOWN, call(b"a"), healthy="a"),
+    "keeps-handshake-of-rejected": trigger(
+        swap(INITIALIZE, b'"2025-11-25"', b"1") + READY + call(b"a"), faulty="a", handshake=b""
+    ),
     "replies-to-notifications": trigger(sent=b'"id":null'),
     "crosses-replies": trigger(
         call(b"a"), faulty="a", healthy="a", sent=b'"id":"i","result":{"content"'
