@@ -89,18 +89,19 @@ def call(
     """A ``tools/call`` request with the raw id ``ident``, for the tools of the default contract.
 
     ``plan`` says what it is after; by default mostly to be granted. The message's nonce is ``""``
-    if the missing argument is the action itself.
+    if the argument that is missing, or has a wrong type, is the action itself.
     """
     chosen = source.choice(_MIX) if plan is None else plan
     form = source.choice(_RESET if chosen.endswith("reset") else _OPEN)
-    members = [(b"action", dump(nonce)), *_arguments(source, form)]
+    action = (b"action", dump(nonce))
+    members = [action, *_arguments(source, form)]
     if chosen in _SPOILERS:
         members = _SPOILERS[chosen](source, form, members)
     name = source.choice(_STRANGERS) if chosen == "unknown-tool" else form.name
     carried = meta(source, version, *_token(source, chosen))
     params = _params(source, version, name, members, carried)
-    acts = any(member[0] == b"action" for member in members)
-    return request("CallToolRequest", ident, b"tools/call", params, nonce if acts else "")
+    named = nonce if action in members else ""
+    return request("CallToolRequest", ident, b"tools/call", params, named)
 
 
 def _arguments(source: Source, form: _Form) -> list[Member]:

@@ -142,9 +142,9 @@ def _filter(source: Source, _version: Version) -> Json:
 
 def _cancelled(source: Source, version: Version) -> Json:
     # 2025-11-25 alone lets the id be absent: there a task is cancelled by another request.
-    absent = version == "2025-11-25" and source.chance(1, 4)
-    found: Json = {} if absent else {"requestId": _key(source)}
-    return some(source, found, reason=lambda: word(source))
+    if version == "2025-11-25" and source.chance(1, 4):
+        return {"reason": word(source)}
+    return some(source, {"requestId": _key(source)}, reason=lambda: word(source))
 
 
 def _progress(source: Source, version: Version) -> Json:
