@@ -61,8 +61,10 @@ class HypothesisSource:
         raise ValueError("weights must be positive")
 
     def chance(self, numerator: int, denominator: int) -> bool:
-        # Counted from the far end, so that Hypothesis's simplest integer, 0, means False.
-        return self._draw(_integers(0, denominator - 1)) >= denominator - numerator
+        # True lies in the middle, as Hypothesis likes both ends: what is meant to be rare is rare,
+        # and 0, its simplest integer, is false.
+        first = (denominator - numerator + 1) // 2
+        return first <= self._draw(_integers(0, denominator - 1)) < first + numerator
 
     def text(self, max_size: int) -> str:
         return self._draw(_texts(max_size))

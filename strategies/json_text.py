@@ -66,6 +66,9 @@ _LITERALS = (b"null", b"true", b"false")
 _SPACES = (b"", b"", b"", b" ", b"\t", b"\r", b"\n", b"\r\n", b"  ", b"\n\t ")
 _ESCAPES = (b'\\"', b"\\\\", b"\\/", b"\\b", b"\\f", b"\\n", b"\\r", b"\\t")
 _DEPTHS = (1,) * 24 + (2, 3, 4, 8, 8, 20, 127, 128, 129)
+_SCALARS = ("null", "literal", "number", "number", "string", "string")
+_VALUES = (*_SCALARS[:5], *("array",) * 7, *("object",) * 8)
+_ROOM = 8
 _HEX = (b"%04x", b"%04X")
 
 
@@ -156,7 +159,7 @@ def string(source: Source, words: Sequence[bytes], *, lone_surrogates: bool = Fa
 class _Writer:
     """Writes one text, piece by piece; every method gives raw JSON of roughly ``budget`` bytes."""
 
-    __slots__ = ("duplicates", "gaps", "lone", "source", "words")
+    __slots__ = ("duplicates", "gaps", "lone", "scalars", "source", "words")
 
     def __init__(
         self, source: Source, words: Sequence[bytes], *, lone_surrogates: bool, duplicates: bool
@@ -165,6 +168,7 @@ class _Writer:
         self.words = words
         self.lone = lone_surrogates
         self.duplicates = duplicates
+        self.scalars = {"literal": self.literal, "number": self.number, "string": self.string}
         # White space is a property of the whole text: that keeps compact texts cheap.
         self.gaps: Sequence[bytes] = _SPACES if source.chance(1, 3) else ()
 
@@ -174,18 +178,23 @@ class _Writer:
     def body(self) -> bytes:
         return string(self.source, self.words, lone_surrogates=self.lone)
 
-    def scalar(self) -> bytes:
-        kind = self.source.integer(0, 4)
-        if kind == 0:
-            return self.source.choice(_LITERALS)
-        return number(self.source) if kind < 3 else b'"%b"' % self.body()
+    def literal(self) -> bytes:
+        return self.source.choice(_LITERALS)
+
+    def number(self) -> bytes:
+        return number(self.source)
+
+    def string(self) -> bytes:
+        return b'"%b"' % self.body()
 
     def value(self, budget: int) -> bytes:
-        if budget < 8 or self.source.chance(1, 4):
-            return self.scalar()
-        if self.source.chance(1, 2):
-            return self.object(budget)
-        return b"[%b]" % self.joined([self.value(share) for share in self.shares(budget)])
+        kind = self.source.choice(_SCALARS if budget < _ROOM else _VALUES)
+        # Null takes no further choice, as what takes the fewest is what Hypothesis shrinks to.
+        if kind == "null":
+            return b"null"
+        if kind == "array":
+            return b"[%b]" % self.joined([self.value(share) for share in self.shares(budget)])
+        return self.object(budget) if kind == "object" else self.scalars[kind]()
 
     def shares(self, budget: int) -> list[int]:
         """How ``budget`` is spread over the items of a container: evenly, over a few."""
