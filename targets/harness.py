@@ -1,0 +1,217 @@
+"""Runs one case through one in-process gateway and writes down what was seen.
+
+The key insight: the harness must not add behaviour of its own. It feeds the writes of the case in
+order and stops at the first exception, as a process would have died there; how much stack the
+gateway finds does not depend on how deep the caller happens to be.
+"""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import reduce
+from types import FrameType
+from typing import NoReturn, cast
+
+from strategies.contract import Contract
+from strategies.records import Case
+from targets.errors import TargetError
+from targets.recorder import Recorder
+from targets.records import Ending, Gateway, GatewayFactory, Trace
+
+__all__ = ["STACK_FRAMES", "error_name", "load_factory", "run"]
+
+STACK_FRAMES = 1_000
+"""Frames of Python stack a gateway may use: the default limit of an interpreter of its own."""
+
+
+class _HungError(BaseException):
+    """Raised by the alarm; no ``Exception``, so that a reader's own handlers let it pass."""
+
+
+class _Session:
+    """One gateway, what it said and how far it was fed."""
+
+    __slots__ = ("gateway", "marks", "name", "recorder", "stdout")
+
+    def __init__(self, name: str, gateway: Gateway, recorder: Recorder) -> None:
+        self.name = name
+        self.gateway = gateway
+        self.recorder = recorder
+        self.stdout = bytearray()
+        self.marks: list[tuple[int, int]] = []
+
+    def play(self, chunks: list[bytes]) -> None:
+        """Feed every chunk, then the end of stdin."""
+        for chunk in chunks:
+            self.recorder.fed += len(chunk)
+            try:
+                self._hear(self.gateway.feed(chunk), "feed")
+            finally:
+                self.marks.append((self.recorder.fed, len(self.stdout)))
+        self.recorder.after_eof = True
+        self._hear(self.gateway.eof(), "eof")
+
+    def _hear(self, said: object, method: str) -> None:
+        if not isinstance(said, bytes):
+            raise TargetError(
+                f"target {self.name}: {method} returned {type(said).__name__}",
+                "Both methods of a gateway must return bytes",
+            )
+        self.stdout += said
+
+
+def run(
+    name: str,
+    factory: GatewayFactory,
+    case: Case,
+    contract: Contract,
+    *,
+    patience: float | None = None,
+) -> Trace:
+    """Play ``case`` against a new session of ``factory`` and return its trace.
+
+    ``patience`` (seconds of wall time) is a coarse guard against endless loops; it works in the
+    main thread only and is off by default. ``Trace.seconds`` is wall time of the session.
+
+    Raises:
+        TargetError: the factory failed, or the gateway returned something other than bytes.
+
+    """
+    recorder = Recorder()
+    with _pinned_stack():
+        session = _Session(name, _open(name, factory, recorder, contract), recorder)
+        started = time.perf_counter()
+        ending, error = _play(session, case.chunks(), patience)
+        seconds = time.perf_counter() - started
+    return Trace(
+        target=name,
+        stdout=bytes(session.stdout),
+        effects=tuple(recorder.effects),
+        ending=ending,
+        error=error,
+        marks=tuple(session.marks),
+        seconds=seconds,
+    )
+
+
+def load_factory(spec: str) -> GatewayFactory:
+    """Return the factory that ``package.module:factory`` names; dots may follow the colon too.
+
+    Raises:
+        TargetError: the spec has another form, its import fails, the attribute is missing or is
+            not callable.
+
+    """
+    module_name, colon, path = spec.partition(":")
+    if not colon or not all(
+        part.isidentifier() for part in [*module_name.split("."), *path.split(".")]
+    ):
+        raise TargetError(f"{spec!r} does not name a factory", "Write package.module:factory")
+    module = _import(module_name)
+    try:
+        found: object = reduce(getattr, path.split("."), module)
+    except AttributeError:
+        raise TargetError(
+            f"module {module_name} has no {path}", "Check the name after the colon"
+        ) from None
+    if not callable(found):
+        raise TargetError(
+            f"{spec} is {type(found).__name__}, not a factory",
+            "A factory is called with (act, contract) and returns a gateway",
+        )
+    return cast("GatewayFactory", found)
+
+
+def error_name(error: BaseException) -> str:
+    """Qualified type of an exception: ``RecursionError``, ``json.decoder.JSONDecodeError``."""
+    kind = type(error)
+    if kind.__module__ == "builtins":
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _import(name: str) -> object:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        raise TargetError(
+            f"cannot import {name}: no module named {missing}",
+            "Install it, or put its folder on PYTHONPATH",
+        ) from error
+    except Exception as error:
+        raise TargetError(
+            f"cannot import {name}: {error_name(error)}: {error}",
+            f"See why with: python -c 'import {name}'",
+        ) from error
+
+
+def _open(name: str, factory: GatewayFactory, recorder: Recorder, contract: Contract) -> Gateway:
+    try:
+        return factory(recorder, contract)
+    except Exception as error:
+        raise TargetError(
+            f"target {name}: its factory failed: {error_name(error)}: {error}",
+            "A factory is called with (act, contract) and returns a gateway",
+        ) from error
+
+
+def _play(session: _Session, chunks: list[bytes], patience: float | None) -> tuple[Ending, str]:
+    try:
+        with _alarm(patience):
+            session.play(chunks)
+    except TargetError:
+        raise
+    except SystemExit:
+        return "exited", ""
+    except _HungError:
+        return "hung", ""
+    except Exception as error:  # noqa: BLE001 - whatever escapes a reader is what we are here to see
+        return "crashed", error_name(error)
+    return "open", ""
+
+
+@contextmanager
+def _pinned_stack() -> Iterator[None]:
+    """Give the block ``STACK_FRAMES`` frames above its caller, whatever lies below."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(_depth() + STACK_FRAMES)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _depth() -> int:
+    frame: FrameType | None = sys._getframe()
+    depth = 0
+    while frame is not None:
+        depth, frame = depth + 1, frame.f_back
+    return depth
+
+
+@contextmanager
+def _alarm(patience: float | None) -> Iterator[None]:
+    """Raise ``_HungError`` in the block after ``patience`` seconds, where signals can be had."""
+    if patience is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _on_alarm)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, patience)
+        yield
+    finally:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+
+def _on_alarm(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise _HungError
