@@ -33,8 +33,6 @@ PLANS: tuple[Plan, ...] = get_args(Plan)
 """What a call can be after. ``operator`` carries the token without need; all after ``reset`` are
 refused (``unknown-argument`` under the strict profile only)."""
 
-_MIX: tuple[Plan, ...] = ("granted",) * 24 + ("operator",) * 3 + ("reset",) * 3 + PLANS[3:]
-
 Member = tuple[bytes, bytes]
 
 
@@ -71,6 +69,14 @@ def _form(tool: Tool) -> _Form:
 
 _OPEN = [_form(tool) for tool in DEFAULT_TOOLS if not tool.operator_only]
 _RESET = [_form(tool) for tool in DEFAULT_TOOLS if tool.operator_only]
+_MIX: tuple[tuple[Plan, _Form], ...] = (
+    *(("granted", form) for form in _OPEN * 6),
+    *(("operator", form) for form in _OPEN),
+    *(("reset", form) for form in _RESET * 4),
+    *(("anonymous-reset", form) for form in _RESET),
+    *((plan, form) for plan in PLANS[4:] for form in _OPEN[:2]),
+)
+_SETS = (1 << max(len(tool.arguments) for tool in DEFAULT_TOOLS)) - 1
 _STRANGERS = (
     *(b'"missing"', b'""', b'"Record"', b'"record "', b'"record\\u0000"', b'"rec\xc2\xadord"'),
     *(b'"tools/call"', b'"admin"', b'"__proto__"', b'"\xd1\x80ecord"'),
@@ -91,22 +97,30 @@ def call(
     ``plan`` says what it is after; by default mostly to be granted. The message's nonce is ``""``
     if the argument that is missing, or has a wrong type, is the action itself.
     """
-    chosen = source.choice(_MIX) if plan is None else plan
-    form = source.choice(_RESET if chosen.endswith("reset") else _OPEN)
+    if plan is None:
+        plan, form = source.choice(_MIX)
+    else:
+        form = source.choice(_RESET if plan.endswith("reset") else _OPEN)
     action = (b"action", dump(nonce))
     members = [action, *_arguments(source, form)]
-    if chosen in _SPOILERS:
-        members = _SPOILERS[chosen](source, form, members)
-    name = source.choice(_STRANGERS) if chosen == "unknown-tool" else form.name
-    carried = meta(source, version, *_token(source, chosen))
+    if plan in _SPOILERS:
+        members = _SPOILERS[plan](source, form, members)
+    name = source.choice(_STRANGERS) if plan == "unknown-tool" else form.name
+    carried = meta(source, version, *_token(source, plan))
     params = _params(source, version, name, members, carried)
     named = nonce if action in members else ""
     return request("CallToolRequest", ident, b"tools/call", params, named)
 
 
 def _arguments(source: Source, form: _Form) -> list[Member]:
-    chance = source.chance
-    return [(part.name, part.make(source)) for part in form.parts if part.required or chance(1, 3)]
+    # One choice for the whole set, whatever the tool: a call of another tool that took fewer
+    # choices would be what Hypothesis shrinks to, in place of the plainest one.
+    chosen = source.integer(0, _SETS)
+    return [
+        (part.name, part.make(source))
+        for at, part in enumerate(form.parts)
+        if part.required or chosen >> at & 1
+    ]
 
 
 def _token(source: Source, plan: Plan) -> tuple[bytes, ...]:

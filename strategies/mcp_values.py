@@ -121,6 +121,7 @@ _CARRIED: tuple[bytes, ...] = tuple(
     for info in (b"", b',%bclientInfo":{"name":"wirefence","version":"1"}' % _PREFIX)
 )
 _TOKEN = b'"wirefence/token":'
+_MORE = ("",) * 12 + ("progress",) * 3 + ("empty",)
 OPERATOR = dump(Contract().token)
 
 
@@ -137,6 +138,7 @@ def meta(source: Source, version: Version, *extra: bytes) -> bytes:
     """
     members = [source.choice(_CARRIED)] if version >= "2026-07-28" else []
     members += extra
-    if source.chance(1, 6):
+    more = source.choice(_MORE)
+    if more == "progress":
         members.append(b'"progressToken":' + identifier(source))
-    return b"{%b}" % b",".join(members) if members or source.chance(1, 16) else b""
+    return b"{%b}" % b",".join(members) if members or more else b""
