@@ -26,7 +26,7 @@ CALL = (
     b'{"name":"record","arguments":{"action":"a"}}}'
 )
 GOOD = CALL.replace(b'"a"', b'"good"').replace(b'"id":1', b'"id":2') + b"\n"
-SMALL = 1024
+SMALL = 2048
 
 
 def damaged(old: bytes, new: bytes) -> bytes:
@@ -55,6 +55,7 @@ REJECTED: tuple[tuple[str, bytes, int], ...] = (
     ("rpc-batch", b"[%b]" % CALL, -32600),
     ("rpc-version", damaged(b'"2.0"', b"2.0"), -32600),
     ("rpc-kind", damaged(b'"id":1', b'"id":1,"result":{}'), -32600),
+    ("rpc-kind", b'{"jsonrpc":"2.0","id":1}', 0),
     ("rpc-unknown-member", damaged(b'"id":1', b'"id":1,"ID":1'), -32600),
     ("rpc-id", damaged(b'"id":1', b'"id":-0'), -32600),
     ("rpc-method", damaged(b'"tools/call"', b"1"), -32600),
@@ -62,8 +63,10 @@ REJECTED: tuple[tuple[str, bytes, int], ...] = (
     ("mcp-kind", b'{"jsonrpc":"2.0","id":1,"method":"notifications/cancelled"}', -32602),
     ("mcp-meta", damaged(b'"name"', b'"_meta":{"progressToken":true},"name"'), -32602),
     ("mcp-params", damaged(b'"record"', b"1"), -32602),
+    ("mcp-params", damaged(b'"name"', b'"task":1,"name"'), -32602),
     ("mcp-unknown-param", damaged(b'"name"', b'"Name":1,"name"'), -32602),
     ("life-reinitialize", HELLO.split(b"\n")[0].replace(b'"id":0', b'"id":1'), -32600),
+    ("life-reinitialize", HELLO.split(b"\n")[1], 0),
     ("life-id-reuse", damaged(b'"id":1', b'"id":0'), 0),
     ("life-unsolicited-response", b'{"jsonrpc":"2.0","id":1,"result":{}}', 0),
 )
@@ -73,6 +76,7 @@ REFUSED: tuple[tuple[str, bytes, int], ...] = (
     ("mcp-method", damaged(b"tools/call", b"prompts/get"), -32601),
     ("tool-unknown", damaged(b"record", b"Record"), -32602),
     ("tool-arguments", argument(b'"count":true'), -32602),
+    ("tool-arguments", damaged(b'"action"', b'"note"'), -32602),
     ("tool-unknown-argument", argument(b'"Action":"b"'), -32602),
     ("identity-unknown", damaged(b'"name"', b'"_meta":{"wirefence/token":1},"name"'), -32001),
     ("authz-denied", damaged(b"record", b"admin_reset"), -32003),
@@ -119,6 +123,28 @@ def test_nothing_acts_before_the_handshake_is_complete(sent):
 
 def test_an_unterminated_line_neither_acts_nor_is_answered():
     assert run(HELLO + CALL) == ([], run(HELLO)[1])
+
+
+def test_a_stateless_request_carries_its_version_and_capabilities():
+    prefix = b"io.modelcontextprotocol/"
+    version = b'"%bprotocolVersion":"2026-07-28"' % prefix
+    meta = b'"_meta":{%b,"%bclientCapabilities":{}},"name"' % (version, prefix)
+    whole = damaged(b'"name"', meta)
+    assert run(whole + b"\n", version="2026-07-28")[0] == ["a"]
+    for sent, code in (
+        (CALL, -32602),
+        (whole.replace(version, version.replace(b'"2026-07-28"', b"1")), -32602),
+        (whole.replace(b"2026-07-28", b"2025-11-25"), -32022),
+    ):
+        actions, replies = run(sent + b"\n", version="2026-07-28")
+        assert actions == []
+        assert replies[0]["error"]["code"] == code
+
+
+def test_a_batch_is_not_empty_and_does_not_begin_a_session():
+    hello, ready, _ = HELLO.split(b"\n")
+    assert run(b"[]\n" + HELLO + GOOD, version="2025-03-26")[0] == []
+    assert run(b"[%b]\n%b\n" % (hello, ready) + GOOD, version="2025-03-26")[0] == []
 
 
 def test_a_batch_acts_only_when_all_its_members_are_accepted():
