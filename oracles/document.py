@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from oracles.records import Verdict
 
-__all__ = ["LongInteger", "judge_document"]
+__all__ = ["LongInteger", "judge_document", "spelled_minus_zero"]
 
 _TOKEN = re.compile(
     r'[ \t\n\r]*+(?:"(?P<clean>[^"\\\x00-\x1f]*+)"'
@@ -180,3 +180,26 @@ def _plain(match: re.Match[str]) -> str:
     if len(escape) == 6:
         return chr(unit)
     return chr(0x10000 + ((unit - 0xD800) << 10) + int(escape[8:12], 16) - 0xDC00)
+
+
+def spelled_minus_zero(raw: bytes, depth: int) -> bool:
+    """Whether a member ``id`` of an object at nesting ``depth`` is spelled ``-0``.
+
+    Asked of accepted documents only, and of few: the value alone can't tell ``-0`` from ``0``.
+    """
+    text, at, level, name, before = raw.decode(), 0, 0, "", ""
+    while (match := _TOKEN.match(text, at)) and match.lastgroup != "end":
+        at, word = match.end(), match[match.lastgroup or 0]
+        if word in ("{", "["):
+            level += 1
+        elif word in ("}", "]"):
+            level -= 1
+        elif word == ":":
+            name = before
+        elif word == "-0" and level == depth and name == "id":
+            return True
+        if match.lastgroup in ("clean", "escaped"):
+            before = str(judge_document(f'"{word}"'.encode(), profile="spec").value)
+        elif word == ",":
+            name = ""
+    return False

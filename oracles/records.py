@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Call", "Finding", "FrameVerdict", "Judgement", "Layer", "Rule", "Verdict", "finding"]
+__all__ = [
+    "Call",
+    "Finding",
+    "FrameVerdict",
+    "Judgement",
+    "Layer",
+    "ReplyVerdict",
+    "Rule",
+    "Verdict",
+    "finding",
+]
 
 Layer = Literal[
     "framing", "utf8", "json", "rpc", "message", "lifecycle", "tool", "identity", "authorization"
@@ -99,6 +109,23 @@ class Judgement:
     def calls(self) -> list[Call]:
         """All allowed actions, in order."""
         return [call for frame in self.frames for call in frame.calls]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyVerdict:
+    """The judge's word on one line that a server wrote.
+
+    ``rule`` is ``""`` for a permitted message. ``id`` is that of a response, ``None`` where it is
+    null or absent. ``code`` is that of an error. A batch has its responses in ``members``.
+    """
+
+    rule: str
+    kind: Kind = "none"
+    id: str | int | None = None
+    value: object = None
+    code: int | None = None
+    is_result: bool = False
+    members: tuple[ReplyVerdict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def replies(
         *_owed(judgement, trace, answers),
         *_stray(case.data, judgement, trace, answers),
         *_nameless(judgement, trace, nameless),
-        *_leaks(case, trace, contract),
+        *_leaks(case, trace, _responses(said), contract),
     ]
     return list({each.signature: each for each in found}.values())
 
@@ -135,9 +135,12 @@ def _action(arguments: dict[str, object]) -> object:
     return arguments.get("action")
 
 
+def _member(reply: ReplyVerdict, name: str) -> object:
+    return reply.value.get(name) if isinstance(reply.value, dict) else None
+
+
 def _result(reply: ReplyVerdict) -> dict[str, object]:
-    value = reply.value
-    result = value.get("result") if isinstance(value, dict) else None
+    result = _member(reply, "result")
     return result if isinstance(result, dict) else {}
 
 
@@ -192,7 +195,9 @@ def _nameless(
     return [_say(trace, "reply-code", f"{rules} {code}", f"code {code}") for code in wrong]
 
 
-def _leaks(case: Case, trace: Trace, contract: Contract) -> list[Finding]:
+def _leaks(
+    case: Case, trace: Trace, said: Sequence[ReplyVerdict], contract: Contract
+) -> list[Finding]:
     """Look for what no reply may hold: the token, a traceback, the action name of any frame."""
     out = trace.stdout
     found = []
@@ -200,8 +205,8 @@ def _leaks(case: Case, trace: Trace, contract: Contract) -> list[Finding]:
         found.append(_say(trace, "reply-leak", "token", "the operator's token is on stdout"))
     if b"Traceback (most recent call last)" in out:
         found.append(_say(trace, "reply-leak", "traceback", "a traceback is on stdout"))
-    errors = b"\n".join(line for line in out.split(b"\n") if b'"error"' in line)
-    if errors and any(f.nonce and f.nonce.encode() in errors for f in case.frames):
+    errors = str([_member(reply, "error") for reply in said])
+    if any(frame.nonce and frame.nonce in errors for frame in case.frames):
         found.append(_say(trace, "reply-leak", "action", "an error reply repeats an action name"))
     return found
 

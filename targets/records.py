@@ -12,7 +12,16 @@ from typing import Literal, Protocol
 
 from strategies.contract import Contract
 
-__all__ = ["Act", "Effect", "Ending", "Gateway", "GatewayFactory", "Outcome", "OutcomeKind", "Trace"]
+__all__ = [
+    "Act",
+    "Effect",
+    "Ending",
+    "Gateway",
+    "GatewayFactory",
+    "Outcome",
+    "OutcomeKind",
+    "Trace",
+]
 
 OutcomeKind = Literal["accept", "reject", "escape", "death"]
 Ending = Literal["open", "crashed", "exited", "hung"]

@@ -1,0 +1,204 @@
+"""Judge one message: the rpc and message layers of docs/contract.md.
+
+The key insight: the kind of a message is decided by which members are *there*, never by their
+values, and the id by its spelling, since readers differ on both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oracles.document import LongInteger
+from oracles.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, SERVED
+from oracles.records import Kind
+from strategies.contract import Contract
+
+__all__ = ["META_VERSION", "kind_of", "mcp_fault", "rpc_fault", "usable_id"]
+
+META_VERSION = "io.modelcontextprotocol/protocolVersion"
+_META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+_META_CLIENT = "io.modelcontextprotocol/clientInfo"
+_MEMBERS = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
+_CALL_PARAMS = frozenset({"name", "arguments", "_meta"})
+_CALL_EXTRA = {
+    "2025-11-25": frozenset({"task"}),
+    "2026-07-28": frozenset({"inputResponses", "requestState"}),
+}
+
+Message = dict[str, Any]
+
+
+def kind_of(message: Message) -> Kind:
+    """The kind of a message by the presence of its members."""
+    if "method" in message:
+        return "request" if "id" in message else "notification"
+    return "response" if "result" in message or "error" in message else "none"
+
+
+def is_integer(value: object) -> bool:
+    """Whether a value was spelled as an integer: true and 1.0 were not."""
+    return (isinstance(value, int) and not isinstance(value, bool)) or isinstance(
+        value, LongInteger
+    )
+
+
+def is_number(value: object) -> bool:
+    """Whether a value was spelled as a number."""
+    return is_integer(value) or isinstance(value, float)
+
+
+def is_token(value: object) -> bool:
+    """Whether a value can name a request or a progress: a string or an integer."""
+    return isinstance(value, str) or is_integer(value)
+
+
+def usable_id(message: Message) -> tuple[Any, ...]:
+    """The id of a request as a tuple of one, or an empty tuple where it can't name one."""
+    if "method" not in message:
+        return ()
+    value = message.get("id")
+    return (value,) if is_token(value) else ()
+
+
+def rpc_fault(  # noqa: PLR0911 - one return for each rule, in the contract's order
+    message: Message, contract: Contract, *, minus_zero: bool
+) -> str:
+    """The first rule of the rpc layer that a message breaks, or ``""``.
+
+    ``minus_zero`` says that the id is spelled ``-0``.
+    """
+    if message.get("jsonrpc") != "2.0":
+        return "rpc-version"
+    if _mixed(message, contract):
+        return "rpc-kind"
+    if contract.profile == "strict" and _unknown_member(message):
+        return "rpc-unknown-member"
+    if "id" in message and (minus_zero or not _id_fits(message)):
+        return "rpc-id"
+    if "method" in message and not isinstance(message["method"], str):
+        return "rpc-method"
+    if "params" in message and not isinstance(message["params"], dict):
+        return "rpc-params"
+    return "" if "method" in message else _response_fault(message)
+
+
+def _mixed(message: Message, contract: Contract) -> bool:
+    method, result, error = (name in message for name in ("method", "result", "error"))
+    if method + result + error != 1:
+        return True
+    if method or "id" in message:
+        return False
+    return result or contract.version < "2025-11-25"
+
+
+def _unknown_member(message: Message) -> bool:
+    if not message.keys() <= _MEMBERS:
+        return True
+    return "method" not in message and "params" in message
+
+
+def _id_fits(message: Message) -> bool:
+    value = message["id"]
+    return is_token(value) or (value is None and "error" in message)
+
+
+def _response_fault(message: Message) -> str:
+    if "result" in message:
+        return "" if isinstance(message["result"], dict) else "rpc-result"
+    error = message["error"]
+    fits = (
+        isinstance(error, dict)
+        and is_integer(error.get("code"))
+        and isinstance(error.get("message"), str)
+    )
+    return "" if fits else "rpc-result"
+
+
+def mcp_fault(message: Message, contract: Contract) -> str:
+    """The first rule of the message layer that a request or notification breaks, or ``""``.
+
+    ``mcp-method`` is a refusal that lifecycle rules precede; ``mcp-version`` is judged later.
+    """
+    method, version = message["method"], contract.version
+    if "id" in message:
+        if method in CLIENT_NOTIFICATIONS[version]:
+            return "mcp-kind"
+        if method not in SERVED[version]:
+            return "mcp-method"
+        return _meta_fault(message, contract, request=True) or _request_fault(message, contract)
+    if method in CLIENT_REQUESTS[version]:
+        return "mcp-kind"
+    if method not in CLIENT_NOTIFICATIONS[version]:
+        return ""
+    return _meta_fault(message, contract, request=False) or _notification_fault(message, contract)
+
+
+def _meta_fault(message: Message, contract: Contract, *, request: bool) -> str:
+    params = message.get("params", {})
+    meta = params.get("_meta", {})
+    if not isinstance(meta, dict):
+        return "mcp-meta"
+    if "progressToken" in meta and not is_token(meta["progressToken"]):
+        return "mcp-meta"
+    if request and contract.version == "2026-07-28" and not _stateless(meta):
+        return "mcp-meta"
+    return ""
+
+
+def _stateless(meta: Message) -> bool:
+    """Whether a request of 2026-07-28 brings the version and capabilities that it must."""
+    return (
+        isinstance(meta.get(META_VERSION), str)
+        and isinstance(meta.get(_META_CAPABILITIES), dict)
+        and (_META_CLIENT not in meta or _names_itself(meta[_META_CLIENT]))
+    )
+
+
+def _names_itself(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("name"), str)
+        and isinstance(value.get("version"), str)
+    )
+
+
+def _request_fault(message: Message, contract: Contract) -> str:
+    method, params = message["method"], message.get("params", {})
+    if method == "initialize":
+        fits = (
+            isinstance(params.get("protocolVersion"), str)
+            and isinstance(params.get("capabilities"), dict)
+            and _names_itself(params.get("clientInfo"))
+        )
+        return "" if fits else "mcp-params"
+    if method == "tools/list":
+        return "" if isinstance(params.get("cursor", ""), str) else "mcp-params"
+    if method == "tools/call":
+        return _call_fault(params, contract)
+    return ""
+
+
+def _call_fault(params: Message, contract: Contract) -> str:
+    if not isinstance(params.get("name"), str):
+        return "mcp-params"
+    if not isinstance(params.get("arguments", {}), dict):
+        return "mcp-params"
+    if contract.version == "2025-11-25" and not isinstance(params.get("task", {}), dict):
+        return "mcp-params"
+    allowed = _CALL_PARAMS | _CALL_EXTRA.get(contract.version, frozenset())
+    if contract.profile == "strict" and not params.keys() <= allowed:
+        return "mcp-unknown-param"
+    return ""
+
+
+def _notification_fault(message: Message, contract: Contract) -> str:
+    method, params = message["method"], message.get("params", {})
+    fits = True
+    if method == "notifications/cancelled":
+        absent = contract.version == "2025-11-25" and "requestId" not in params
+        fits = absent or is_token(params.get("requestId"))
+        fits = fits and isinstance(params.get("reason", ""), str)
+    elif method == "notifications/progress":
+        fits = is_token(params.get("progressToken")) and is_number(params.get("progress"))
+        fits = fits and is_number(params.get("total", 0))
+    return "" if fits else "mcp-params"

@@ -1,0 +1,61 @@
+"""Judge a tools/call: the tool, identity and authorization layers of docs/contract.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oracles.message import is_integer, is_number
+from oracles.records import Call
+from strategies.contract import Argument, Contract, Tool
+
+__all__ = ["call_fault"]
+
+_TOKEN = "wirefence/token"  # noqa: S105 - the name of a member, not a secret
+
+
+def _strings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+_FITS: dict[str, Callable[[object], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "integer": is_integer,
+    "number": is_number,
+    "boolean": lambda value: isinstance(value, bool),
+    "array": _strings,
+    "object": lambda value: isinstance(value, dict),
+}
+
+
+def call_fault(
+    name: str, arguments: dict[str, Any], meta: dict[str, Any], contract: Contract
+) -> tuple[str, Call | None]:
+    """The refusal that a call meets, or ``""`` and the call as it may act."""
+    tool = next((each for each in contract.tools if each.name == name), None)
+    if tool is None:
+        return "tool-unknown", None
+    declared = {argument.name for argument in tool.arguments}
+    if not _arguments_fit(tool, arguments):
+        return "tool-arguments", None
+    if contract.profile == "strict" and not arguments.keys() <= declared:
+        return "tool-unknown-argument", None
+    token = meta.get(_TOKEN)
+    if _TOKEN in meta and token != contract.token:
+        return "identity-unknown", None
+    if tool.operator_only and _TOKEN not in meta:
+        return "authz-denied", None
+    return "", Call(name, {key: arguments[key] for key in arguments if key in declared})
+
+
+def _arguments_fit(tool: Tool, arguments: dict[str, Any]) -> bool:
+    return all(_fits(argument, arguments) for argument in tool.arguments)
+
+
+def _fits(argument: Argument, arguments: dict[str, Any]) -> bool:
+    if argument.name not in arguments:
+        return not argument.required
+    value = arguments[argument.name]
+    if not _FITS[argument.type](value):
+        return False
+    return not argument.choices or value in argument.choices

@@ -1,0 +1,71 @@
+"""Judge one line that a server wrote: may it send this to a client?
+
+The key insight: a client reads stdout with a parser of its own, so the line is judged from its raw
+bytes, with the rules that hold for what comes in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oracles.document import judge_document
+from oracles.message import is_token, kind_of, rpc_fault
+from oracles.methods import SERVER_NOTIFICATIONS, SERVER_REQUESTS
+from oracles.records import ReplyVerdict
+from strategies.contract import Contract
+from strategies.records import VERSIONS, Version
+
+__all__ = ["judge_reply"]
+
+_CONTRACTS = {version: Contract(version=version, profile="spec") for version in VERSIONS}
+
+
+def judge_reply(line: bytes, version: Version) -> ReplyVerdict:
+    """Judge a line without its LF as a server-to-client message of ``version``."""
+    document = judge_document(line, profile="spec")
+    if document.rule:
+        return ReplyVerdict(document.rule)
+    value = document.value
+    if isinstance(value, list):
+        return _batch(value, version)
+    return _message(value, version)
+
+
+def _batch(values: list[Any], version: Version) -> ReplyVerdict:
+    members = tuple(_message(value, version) for value in values)
+    bad = next((member.rule for member in members if member.rule), "")
+    if version != "2025-03-26" or not members:
+        bad = "rpc-batch"
+    return ReplyVerdict(bad, "batch", members=members)
+
+
+def _message(value: object, version: Version) -> ReplyVerdict:
+    if not isinstance(value, dict):
+        return ReplyVerdict("rpc-not-object")
+    kind = kind_of(value)
+    rule = rpc_fault(value, _CONTRACTS[version], minus_zero=False)
+    rule = rule or _mcp_fault(value, version)
+    if kind != "response":
+        return ReplyVerdict(rule, kind, value=value)
+    name = value.get("id")
+    error = value.get("error")
+    code = error.get("code") if isinstance(error, dict) else None
+    return ReplyVerdict(
+        rule,
+        kind,
+        name if is_token(name) else None,
+        value,
+        code if isinstance(code, int) else None,
+        "result" in value,
+    )
+
+
+def _mcp_fault(value: dict[str, Any], version: Version) -> str:
+    method = value.get("method")
+    if method is not None:
+        known = SERVER_REQUESTS if "id" in value else SERVER_NOTIFICATIONS
+        return "" if method in known[version] else "mcp-method"
+    result = value.get("result")
+    if version == "2026-07-28" and result is not None:
+        return "" if isinstance(result.get("resultType"), str) else "mcp-params"
+    return ""
