@@ -213,7 +213,7 @@ class _Writer:
         members: list[bytes] = []
         for share in self.shares(budget):
             names.append(self.name(names))
-            colon = self.gap() + b":" + self.gap()
+            colon = self.gap() + b":" + self.gap() if self.gaps else b":"
             members.append(b'"%b"%b%b' % (names[-1], colon, self.value(share - 6)))
         return b"{%b}" % self.joined(members)
 

@@ -47,6 +47,13 @@ def test_random_choices_are_the_same_in_every_python_version() -> None:
     assert (source.text(3), source.bytes_(4).hex()) == ("ȓ", "e4b0")
 
 
+def test_every_value_of_a_range_comes_up() -> None:
+    source = RandomSource(3)
+    assert {source.integer(0, 999) for _ in range(20_000)} == set(range(1_000))
+    assert {source.choice("abc") for _ in range(50)} == set("abc")
+    assert {source.weighted([(1, "a"), (9, "b")]) for _ in range(100)} == {"a", "b"}
+
+
 def answers(source: Source) -> None:
     assert source.choice("abc") in "abc"
     assert -3 <= source.integer(-3, 3) <= 3
