@@ -92,6 +92,6 @@ class Contract:
     profile: Profile = "strict"
     policy: Policy = "close"
     tools: tuple[Tool, ...] = DEFAULT_TOOLS
-    token: str = "operator-secret-7f3a"
+    token: str = "operator-secret-7f3a"  # noqa: S105 - a secret of tests, not of anyone
     max_frame: int = 1_048_576
     max_depth: int = 128

@@ -8,6 +8,7 @@ gateway and a real server and their traces compared.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 __all__ = ["VERSIONS", "Case", "Direction", "Frame", "Version"]
@@ -61,7 +62,7 @@ class Case:
         """The writes that make up the case: :attr:`data`, cut at :attr:`cuts`."""
         data = self.data
         edges = (0, *self.cuts, len(data))
-        return [data[a:b] for a, b in zip(edges, edges[1:], strict=False) if a < b]
+        return [data[a:b] for a, b in pairwise(edges) if a < b]
 
     def damages(self) -> tuple[str, ...]:
         """Names of all operators applied, session-wide ones first, each once."""

@@ -229,6 +229,30 @@ def _response(source: Source, scene: Scene) -> Damaged | None:
     return _insert(scene, source.integer(_ready(scene), len(scene.frames)), line)
 
 
+@reshape(
+    "id-of-rejected",
+    "lifecycle",
+    "reject",
+    "a message that is rejected has the id of the good one behind it",
+    "sessions that note an id before they know whether its message counts",
+)
+def _id_of_rejected(source: Source, scene: Scene) -> Damaged | None:
+    raw = scene.frame.raw
+    identity, method = find(raw, b"id"), find(raw, b"method")
+    if identity is None or method is None:
+        return None
+    broken = source.choice(
+        (
+            replace_value(raw, method, b'"notifications/cancelled"'),
+            replace_value(raw, method, b"1"),
+        )
+    )
+    if scene.frame.nonce:
+        mine, theirs = scene.hidden.encode(), scene.frame.nonce.encode()
+        broken = broken.replace(b'"%s"' % theirs, b'"%s"' % mine)
+    return _insert(scene, scene.at, _line(broken.rstrip(b"\n"), "id-of-rejected"))
+
+
 OPERATORS: tuple[Operator, ...] = (
     _call_first,
     _call_within,
@@ -247,4 +271,5 @@ OPERATORS: tuple[Operator, ...] = (
     _permission,
     _half,
     _response,
+    _id_of_rejected,
 )

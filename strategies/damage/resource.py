@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from strategies.contract import Contract
 from strategies.damage.base import Expect, Operator, Scene, rewrite
 from strategies.damage.structure import into_meta
 from strategies.source import Source
@@ -87,11 +88,24 @@ def _exceptional(origin: str, expect: Expect) -> Operator:
     return operator
 
 
+@rewrite(
+    "line-beyond-bound", "resource", "profile", "a line one byte longer than the bound", _BUFFER
+)
+def _beyond(source: Source, scene: Scene) -> bytes | None:
+    del source
+    body, bound = scene.body, Contract().max_frame
+    if len(body) > bound or not scene.frame.raw.endswith(b"\n"):
+        return None
+    brace = body.find(b"{") + 1
+    return body[:brace] + b" " * (bound + 1 - len(body)) + body[brace:] + b"\n"
+
+
 OPERATORS: tuple[Operator, ...] = (
     *(_deep(*row) for row in DEPTHS),
     *(_unclosed(*row) for row in DEPTHS),
     _long,
     _noise,
     _names,
+    _beyond,
     _exceptional("readers whose buffer is one pipe's 64 KiB", "accept"),
 )
