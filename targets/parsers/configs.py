@@ -1,0 +1,343 @@
+"""Every parser configuration: a library, its options, and what it documents to raise.
+
+The key insight: an option is a parser of its own. Two services that use one library with different
+options disagree just as two libraries do, so each combination that changes what is accepted is
+listed, with bytes and text input apart where they differ.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import jiter
+import msgspec
+import orjson
+import pydantic
+import pydantic_core
+import rapidjson
+import simplejson
+import ujson
+
+from targets.parsers.prescan import PrescanError, behind_prescan
+from targets.parsers.pure import pure_simplejson
+from targets.parsers.typed import TYPED_MSGSPEC, TYPED_PYDANTIC
+
+simdjson: Any
+try:
+    simdjson = import_module("simdjson")
+except ImportError:  # no wheel for this Python: reported by unavailable(), never hidden
+    simdjson = None
+
+__all__ = ["BY_NAME", "CONFIGS", "STRICT", "ParserConfig", "library_versions", "unavailable"]
+
+Parse = Callable[[bytes], object]
+Errors = tuple[type[BaseException], ...]
+
+
+class NotUtf8Error(ValueError):
+    """The bytes are not UTF-8: what a reader that decodes first reports in its own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParserConfig:
+    """One way to read a document.
+
+    ``parse`` takes the raw bytes of a document and gives plain Python values. ``documented`` are
+    the errors that a caller is told to expect; any other is an escape. A ``strict`` configuration
+    keeps the whole strict profile. A ``typed`` one reads into an envelope type, so what it rejects
+    or leaves out is its schema's doing; only what it accepts is compared.
+    """
+
+    name: str
+    library: str
+    options: str
+    parse: Parse
+    documented: Errors
+    strict: bool = False
+    typed: bool = False
+    note: str = ""
+
+
+def _text(parse: Callable[[str], object]) -> Parse:
+    """A parser of text behind strict UTF-8 decoding, as careful callers do it."""
+
+    def parse_bytes(raw: bytes) -> object:
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            raise NotUtf8Error(str(error)) from None
+        return parse(text)
+
+    return parse_bytes
+
+
+def _refuse(token: str) -> object:
+    raise PrescanError(f"json-syntax: {token}")
+
+
+_JSON: Errors = (json.JSONDecodeError, NotUtf8Error, PrescanError)
+_SIMPLE: Errors = (simplejson.JSONDecodeError, NotUtf8Error, PrescanError)
+_ORJSON: Errors = (orjson.JSONDecodeError, PrescanError)
+_UJSON: Errors = (ujson.JSONDecodeError, NotUtf8Error, PrescanError)
+_RAPID: Errors = (rapidjson.JSONDecodeError, NotUtf8Error, PrescanError)
+_MSGSPEC: Errors = (msgspec.DecodeError, PrescanError)
+_VALUE: Errors = (ValueError,)
+
+
+def _json() -> list[ParserConfig]:
+    strict = partial(json.loads, parse_constant=_refuse)
+    row = partial(ParserConfig, library="json", documented=_JSON)
+    return [
+        row("json", options="text", parse=_text(json.loads)),
+        row("json[bytes]", options="bytes: sniffs UTF-16 and UTF-32", parse=json.loads),
+        row(
+            "json[replace]",
+            options="text, decoded with errors=replace",
+            parse=lambda raw: json.loads(raw.decode(errors="replace")),
+        ),
+        row(
+            "json[strict=False]",
+            options="text, strict=False",
+            parse=_text(partial(json.loads, strict=False)),
+        ),
+        row(
+            "json[no-constants]",
+            options="text, parse_constant raises",
+            parse=_text(partial(json.loads, parse_constant=_refuse)),
+        ),
+        row(
+            "json[first-wins]",
+            options="text, object_pairs_hook keeps the first of equal names",
+            parse=_text(partial(json.loads, object_pairs_hook=lambda p: dict(reversed(p)))),
+        ),
+        row(
+            "json[strict]",
+            options="prescan, parse_constant raises",
+            parse=behind_prescan(strict, text=True),
+            strict=True,
+        ),
+    ]
+
+
+def _simplejson() -> list[ParserConfig]:
+    row = partial(ParserConfig, library="simplejson", documented=_SIMPLE)
+    pure = pure_simplejson()
+    return [
+        row("simplejson", options="text, C scanner", parse=_text(simplejson.loads)),
+        row("simplejson[bytes]", options="bytes, C scanner", parse=simplejson.loads),
+        row(
+            "simplejson[strict=False]",
+            options="text, strict=False",
+            parse=_text(partial(simplejson.loads, strict=False)),
+        ),
+        row(
+            "simplejson[allow_nan]",
+            options="text, allow_nan=True",
+            parse=_text(partial(simplejson.loads, allow_nan=True)),
+        ),
+        row("simplejson[pure]", options="text, pure Python scanner", parse=_text(pure)),
+        row(
+            "simplejson[strict]",
+            options="prescan, C scanner",
+            parse=behind_prescan(simplejson.loads, text=True),
+            strict=True,
+        ),
+        row(
+            "simplejson[pure,strict]",
+            options="prescan, pure Python scanner",
+            parse=behind_prescan(pure, text=True),
+            strict=True,
+        ),
+    ]
+
+
+def _native() -> list[ParserConfig]:
+    return [
+        ParserConfig("orjson", "orjson", "bytes", orjson.loads, _ORJSON),
+        ParserConfig(
+            "orjson[text]", "orjson", "text", _text(orjson.loads), (*_ORJSON, NotUtf8Error)
+        ),
+        ParserConfig(
+            "orjson[strict]",
+            "orjson",
+            "prescan, bytes",
+            behind_prescan(orjson.loads, text=False),
+            _ORJSON,
+            strict=True,
+        ),
+        ParserConfig("ujson", "ujson", "text", _text(ujson.loads), _UJSON),
+        ParserConfig("ujson[bytes]", "ujson", "bytes", ujson.loads, _UJSON),
+        ParserConfig(
+            "ujson[strict]",
+            "ujson",
+            "prescan, text",
+            behind_prescan(ujson.loads, text=True),
+            _UJSON,
+            strict=True,
+        ),
+    ]
+
+
+def _rapidjson() -> list[ParserConfig]:
+    row = partial(ParserConfig, library="python-rapidjson", documented=_RAPID)
+    relaxed = rapidjson.PM_COMMENTS | rapidjson.PM_TRAILING_COMMAS
+    no_nan = partial(rapidjson.loads, allow_nan=False)
+    return [
+        row("rapidjson", options="bytes", parse=rapidjson.loads),
+        row("rapidjson[text]", options="text", parse=_text(rapidjson.loads)),
+        row(
+            "rapidjson[native]",
+            options="bytes, number_mode=NM_NATIVE",
+            parse=partial(rapidjson.loads, number_mode=rapidjson.NM_NATIVE),
+        ),
+        row(
+            "rapidjson[relaxed]",
+            options="bytes, comments and trailing commas",
+            parse=partial(rapidjson.loads, parse_mode=relaxed),
+        ),
+        row("rapidjson[no-nan]", options="bytes, allow_nan=False", parse=no_nan),
+        row(
+            "rapidjson[strict]",
+            options="prescan, allow_nan=False",
+            parse=behind_prescan(no_nan, text=True),
+            strict=True,
+        ),
+    ]
+
+
+def _msgspec() -> list[ParserConfig]:
+    decode = msgspec.json.decode
+    row = partial(ParserConfig, library="msgspec", documented=_MSGSPEC)
+    return [
+        row("msgspec", options="untyped", parse=decode),
+        row("msgspec[typed]", options="envelope type", parse=TYPED_MSGSPEC["strict"], typed=True),
+        row(
+            "msgspec[typed,lax]",
+            options="envelope type, strict=False",
+            parse=TYPED_MSGSPEC["lax"],
+            typed=True,
+        ),
+        row(
+            "msgspec[strict]",
+            options="prescan, untyped",
+            parse=behind_prescan(decode, text=True),
+            strict=True,
+        ),
+    ]
+
+
+def _simdjson() -> list[ParserConfig]:
+    if simdjson is None:
+        return []
+    parser = simdjson.Parser()
+
+    def eager(raw: bytes) -> object:
+        return parser.parse(raw, True)  # noqa: FBT003 - the only spelling the library takes
+
+    def lazy(raw: bytes) -> object:
+        found = parser.parse(raw)
+        if isinstance(found, simdjson.Object):
+            return found.as_dict()
+        return found.as_list() if isinstance(found, simdjson.Array) else found
+
+    row = partial(ParserConfig, library="pysimdjson", documented=_VALUE)
+    return [
+        row("simdjson", options="bytes, eager", parse=eager),
+        row("simdjson[lazy]", options="bytes, proxies turned into values", parse=lazy),
+        row(
+            "simdjson[strict]",
+            options="prescan, eager",
+            parse=behind_prescan(eager, text=False),
+            strict=True,
+        ),
+    ]
+
+
+def _jiter() -> list[ParserConfig]:
+    row = partial(ParserConfig, library="jiter", documented=_VALUE)
+    read: Any = jiter.from_json
+    strict = partial(read, allow_inf_nan=False, catch_duplicate_keys=True)
+    return [
+        row("jiter", options="bytes", parse=read),
+        row(
+            "jiter[no-nan]", options="allow_inf_nan=False", parse=partial(read, allow_inf_nan=False)
+        ),
+        row(
+            "jiter[unique]",
+            options="catch_duplicate_keys=True",
+            parse=partial(read, catch_duplicate_keys=True),
+        ),
+        row("jiter[partial]", options="partial_mode=True", parse=partial(read, partial_mode=True)),
+        row(
+            "jiter[trailing-strings]",
+            options="partial_mode='trailing-strings'",
+            parse=partial(read, partial_mode="trailing-strings"),
+        ),
+        row(
+            "jiter[strict]",
+            options="prescan, allow_inf_nan=False, catch_duplicate_keys=True",
+            parse=behind_prescan(strict, text=False),
+            strict=True,
+        ),
+    ]
+
+
+def _pydantic() -> list[ParserConfig]:
+    core: Any = pydantic_core.from_json
+    no_nan = partial(core, allow_inf_nan=False)
+    row = partial(ParserConfig, library="pydantic-core", documented=_VALUE)
+    errors: Errors = (pydantic.ValidationError,)
+    typed = partial(ParserConfig, library="pydantic", documented=errors, typed=True)
+    return [
+        row("pydantic-core", options="from_json", parse=core),
+        row("pydantic-core[no-nan]", options="allow_inf_nan=False", parse=no_nan),
+        row(
+            "pydantic-core[partial]",
+            options="allow_partial=True",
+            parse=partial(core, allow_partial=True),
+        ),
+        row(
+            "pydantic-core[strict]",
+            options="prescan, allow_inf_nan=False",
+            parse=behind_prescan(no_nan, text=False),
+            strict=True,
+        ),
+        typed(
+            "pydantic[strict-types]",
+            options="envelope model, strict",
+            parse=TYPED_PYDANTIC["strict"],
+        ),
+        typed("pydantic[lax]", options="envelope model, lax", parse=TYPED_PYDANTIC["lax"]),
+    ]
+
+
+CONFIGS: tuple[ParserConfig, ...] = (
+    *_json(),
+    *_simplejson(),
+    *_native(),
+    *_rapidjson(),
+    *_msgspec(),
+    *_simdjson(),
+    *_jiter(),
+    *_pydantic(),
+)
+STRICT: tuple[ParserConfig, ...] = tuple(config for config in CONFIGS if config.strict)
+BY_NAME: dict[str, ParserConfig] = {config.name: config for config in CONFIGS}
+
+
+def unavailable() -> dict[str, str]:
+    """Libraries that are missing here, with the reason."""
+    return {} if simdjson is not None else {"pysimdjson": "it has no wheel for this Python"}
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of the interpreter and of every library that is compared."""
+    names = sorted({config.library for config in CONFIGS} - {"json"})
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}

@@ -1,0 +1,69 @@
+"""What parsers make of a document: the hot loop of every comparison.
+
+The key insight: outcomes are compared far more often than they are looked at, so a value is kept as
+its canonical bytes, and nothing is described that does not differ.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from targets.parsers.canonical import encode
+from targets.parsers.configs import ParserConfig
+from targets.records import Outcome
+
+__all__ = ["DEPTH", "dangerous", "outcome", "outcomes"]
+
+DEPTH = 1_000
+"""Python frames left to a parser, whoever calls it: what deep nesting does depends on it."""
+
+_BRACKETS = 900
+
+
+def dangerous(raw: bytes) -> bool:
+    """Whether a document nests so deeply that it may overflow a stack: run it elsewhere."""
+    return len(raw) > _BRACKETS and raw.count(b"[") + raw.count(b"{") > _BRACKETS
+
+
+def outcome(config: ParserConfig, raw: bytes) -> Outcome:
+    """What one configuration makes of one document."""
+    return outcomes((config,), raw)[0]
+
+
+def outcomes(configs: Sequence[ParserConfig], raw: bytes) -> list[Outcome]:
+    """What each configuration makes of one document, in order.
+
+    Any exception is an outcome, also those that are no ``Exception`` (a panic of a Rust library);
+    KeyboardInterrupt and SystemExit go on.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(_depth() + DEPTH)
+    try:
+        return [_outcome(config, raw) for config in configs]
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _outcome(config: ParserConfig, raw: bytes) -> Outcome:
+    try:
+        value = config.parse(raw)
+    except config.documented as error:
+        return Outcome("reject", b"", _name(error))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - what escapes is what is looked for
+        return Outcome("escape", b"", _name(error))
+    return Outcome("accept", encode(value))
+
+
+def _name(error: BaseException) -> str:
+    kind = type(error)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _depth() -> int:
+    frame, depth = sys._getframe(), 0
+    while (before := frame.f_back) is not None:
+        frame, depth = before, depth + 1
+    return depth

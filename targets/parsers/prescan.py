@@ -1,0 +1,128 @@
+"""The scan in front of libraries that have no switch for a rule of the strict profile.
+
+The key insight: a library is trusted with *structure*, which all of them check, and never with
+spelling, range or uniqueness, which they take differently. So this looks at tokens only, with a few
+regular expressions that each run once over the text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["MAX_DEPTH", "PrescanError", "prescan"]
+
+MAX_DEPTH = 128
+_MAX_NUMBER = 1_000
+_SAFE = 2**53 - 1
+_SURELY_SAFE = 15
+"""An integer token of so many characters lies within 2^53."""
+
+_STRING = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![0-9.eE+\-\w])"
+_TOKENS = re.compile(
+    rf"(?:[ \t\n\r]++|[\[\]{{}}:,]|{_STRING}|{_NUMBER}|(?:true|false|null)(?!\w))*+"
+)
+_NUMBERS = re.compile(r'"(?:[^"\\]++|\\.)*+"|(-?[0-9][0-9.eE+\-]*+)')
+_NAMES = re.compile(r'"((?:[^"\\]++|\\.)*+)"(?=[ \t\n\r]*+:)|"(?:[^"\\]++|\\.)*+"')
+_WALK = re.compile(r'"((?:[^"\\]++|\\.)*+)"(?:[ \t\n\r]*+(:))?|([\[{])|([\]}])')
+_MINUS_ZERO = re.compile(r'("(?:[^"\\]++|\\.)*+")|(?<![eE])-0(?![0-9.eE])')
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u([dD][89a-fA-F][0-9a-fA-F]{2})|u(....)|(.))"
+)
+_SIMPLE = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+class PrescanError(ValueError):
+    """The document breaks a rule of the strict profile; ``rule`` names it."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__(rule)
+        self.rule = rule
+
+
+def prescan(raw: bytes) -> str:
+    """Return the text of a document whose tokens keep the strict profile; else PrescanError.
+
+    Structure is not checked. The integer token ``-0`` comes back as ``0``, since it is the same
+    integer and some libraries read it as a float.
+    """
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raise PrescanError("utf8-bom")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        raise PrescanError("utf8-invalid") from None
+    if not _TOKENS.fullmatch(text):
+        raise PrescanError("json-syntax")
+    if "\\" in text:
+        _check_escapes(text)
+    for token in _NUMBERS.findall(text):
+        if token:
+            _check_number(token)
+    _check_structure(text)
+    return _MINUS_ZERO.sub(lambda match: match[1] or "0", text) if "-0" in text else text
+
+
+def _check_escapes(text: str) -> None:
+    for match in _ESCAPE.finditer(text):
+        if match[1]:
+            raise PrescanError("json-lone-surrogate")
+
+
+def _check_number(token: str) -> None:
+    if len(token) > _MAX_NUMBER:
+        raise PrescanError("json-number-length")
+    if token.lstrip("-").isdigit():
+        if len(token) > _SURELY_SAFE and abs(int(token)) > _SAFE:
+            raise PrescanError("json-integer-range")
+        return
+    value = float(token)
+    mantissa = re.split("[eE]", token)[0]
+    if math.isinf(value) or (value == 0.0 and any(digit in mantissa for digit in "123456789")):
+        raise PrescanError("json-number-range")
+
+
+def _check_structure(text: str) -> None:
+    """Check depth and names; the whole walk is needed only where a name may repeat."""
+    names = [name for name in _NAMES.findall(text) if name]
+    shallow = text.count("[") + text.count("{") <= MAX_DEPTH
+    if shallow and "\\" not in text and len(set(names)) == len(names) and '"":' not in text:
+        return
+    _walk(text)
+
+
+def _walk(text: str) -> None:
+    stack: list[set[str]] = []
+    for match in _WALK.finditer(text):
+        name, colon, opened, closed = match.groups()
+        if opened:
+            stack.append(set())
+            if len(stack) > MAX_DEPTH:
+                raise PrescanError("json-depth")
+        elif closed:
+            if stack:
+                stack.pop()
+        elif colon and stack:
+            plain = _ESCAPE.sub(_unescaped, name) if "\\" in name else name
+            if plain in stack[-1]:
+                raise PrescanError("json-duplicate-name")
+            stack[-1].add(plain)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[3]:
+        return _SIMPLE.get(match[3], match[3])
+    if match[2]:
+        return chr(int(match[2], 16))
+    high, low = int(match[0][2:6], 16), int(match[0][8:12], 16)
+    return chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
+
+
+def behind_prescan(parse: Callable[[Any], object], *, text: bool) -> Callable[[bytes], object]:
+    """A strict sibling: ``parse`` behind the prescan, given ``str`` or ``bytes``."""
+    if text:
+        return lambda raw: parse(prescan(raw))
+    return lambda raw: parse(prescan(raw).encode())

@@ -1,0 +1,139 @@
+"""Parsers in another process, for documents that may kill the process they run in.
+
+The key insight: the child says which document it takes up before it does, so when it dies, by any
+cause, the parent knows of which, and a new child goes on behind it.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import selectors
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from targets.parsers.configs import BY_NAME, ParserConfig
+from targets.parsers.outcomes import outcome
+from targets.records import Outcome
+
+__all__ = ["isolated_outcomes"]
+
+_SIZE = struct.Struct("<I")
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+def isolated_outcomes(
+    configs: Sequence[ParserConfig],
+    raws: Sequence[bytes],
+    *,
+    timeout: float = 20.0,
+    thread_stack: int = 0,
+) -> list[list[Outcome]]:
+    """What each configuration makes of each document, in child processes.
+
+    A child that dies of a document makes that outcome ``death`` with the signal's name, one that
+    does not answer within ``timeout`` seconds ``death`` with ``timeout``. ``thread_stack`` runs
+    parsers in a thread with so many bytes of stack, as servers with many threads do.
+    """
+    work = [(config.name, raw) for raw in raws for config in configs]
+    done: list[Outcome] = []
+    while len(done) < len(work):
+        child = _Child(timeout, thread_stack)
+        try:
+            done += child.run(work[len(done) :])
+        finally:
+            child.close()
+    width = len(configs)
+    return [done[at : at + width] for at in range(0, len(done), width)]
+
+
+class _Child:
+    """One child process; it serves until a document kills it or it is closed."""
+
+    def __init__(self, timeout: float, thread_stack: int) -> None:
+        self.timeout = timeout
+        self.process = subprocess.Popen(  # noqa: S603 - our own module in our own interpreter
+            [sys.executable, "-m", "targets.parsers.worker", str(thread_stack)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=_ROOT,
+        )
+
+    def run(self, work: Sequence[tuple[str, bytes]]) -> list[Outcome]:
+        """Outcomes of ``work`` in order, up to and with the first that ends the child."""
+        done: list[Outcome] = []
+        for item in work:
+            answer = self._ask(marshal.dumps(item, 2))
+            if answer is None:
+                return [*done, Outcome("death", b"", self._cause())]
+            done.append(Outcome(*marshal.loads(answer)))  # noqa: S302 - our own child wrote it
+        return done
+
+    def _ask(self, message: bytes) -> bytes | None:
+        stdin = self.process.stdin
+        assert stdin is not None
+        try:
+            stdin.write(_SIZE.pack(len(message)) + message)
+            stdin.flush()
+        except BrokenPipeError:
+            return None
+        return self._answer()
+
+    def _answer(self) -> bytes | None:
+        stream = self.process.stdout
+        assert stream is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(stream, selectors.EVENT_READ)
+            if not selector.select(self.timeout):
+                return None
+        head = stream.read(_SIZE.size)
+        if len(head) < _SIZE.size:
+            return None
+        return stream.read(_SIZE.unpack(head)[0])
+
+    def _cause(self) -> str:
+        try:
+            code = self.process.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            return "timeout"
+        return signal.Signals(-code).name if code < 0 else f"exit {code}"
+
+    def close(self) -> None:
+        """End the child and wait for it."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                stream.close()
+
+
+def _serve(source: BinaryIO, sink: BinaryIO) -> None:
+    while len(head := source.read(_SIZE.size)) == _SIZE.size:
+        name, raw = marshal.loads(source.read(_SIZE.unpack(head)[0]))  # noqa: S302 - our parent
+        seen = outcome(BY_NAME[name], raw)
+        answer = marshal.dumps((seen.kind, seen.value, seen.error), 2)
+        sink.write(_SIZE.pack(len(answer)) + answer)
+        sink.flush()
+
+
+def _main(thread_stack: int) -> None:
+    # Whatever a library prints must not stand between two answers.
+    sink = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    if not thread_stack:
+        _serve(sys.stdin.buffer, sink)
+        return
+    threading.stack_size(thread_stack)
+    thread = threading.Thread(target=_serve, args=(sys.stdin.buffer, sink))
+    thread.start()
+    thread.join()
+
+
+if __name__ == "__main__":
+    _main(int(sys.argv[1]))
