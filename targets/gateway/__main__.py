@@ -1,0 +1,96 @@
+"""The reference gateway as a stdio server: ``python -m targets.gateway``.
+
+The key insight: only the gateway may write to stdout. The descriptor is moved away before anything
+else runs, and what prints to descriptor 1 after that, whoever it is, ends up on stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import get_args
+
+import structlog
+
+from strategies.contract import Contract, Policy, Profile
+from strategies.records import VERSIONS
+from targets.gateway.journal import Entry, Journal
+from targets.gateway.session import ReferenceGateway
+
+__all__ = ["main"]
+
+_CHUNK = 65_536
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve one session on descriptors 0 and 1; return the exit code."""
+    contract = _contract(arguments)
+    out = _claim_stdout()
+    log = _logger()
+
+    def note(entry: Entry) -> None:
+        log.info(type(entry).__name__.lower(), **asdict(entry))
+
+    gateway = ReferenceGateway(_act, contract, journal=Journal(listen=note))
+    log.info("open", version=contract.version, profile=contract.profile, policy=contract.policy)
+    try:
+        for data in _chunks():
+            _write(out, gateway.feed(data))
+        _write(out, gateway.eof())
+    except BrokenPipeError:
+        log.info("stdout closed by the client")
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    return 0
+
+
+def _contract(arguments: Sequence[str] | None) -> Contract:
+    parser = argparse.ArgumentParser(prog="python -m targets.gateway", description="MCP over stdio")
+    parser.add_argument("--version", choices=VERSIONS, default="2025-11-25")
+    parser.add_argument("--profile", choices=get_args(Profile), default="strict")
+    parser.add_argument("--policy", choices=get_args(Policy), default="close")
+    return Contract(**vars(parser.parse_args(arguments)))
+
+
+def _claim_stdout() -> int:
+    """Return a private descriptor for stdout and point descriptor 1 at stderr."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return out
+
+
+def _logger() -> structlog.stdlib.BoundLogger:
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+    )
+    log: structlog.stdlib.BoundLogger = structlog.get_logger("gateway")
+    return log
+
+
+def _act(_tool: str, _arguments: Mapping[str, object]) -> None:
+    """Execute nothing: the journal has noted the call."""
+
+
+def _chunks() -> Iterator[bytes]:
+    """Read stdin as it comes, to its end; a closed session drains it too."""
+    while data := os.read(0, _CHUNK):
+        yield data
+
+
+def _write(out: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(out, data) :]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

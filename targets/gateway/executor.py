@@ -1,0 +1,18 @@
+"""The way out: hands a granted action on, once.
+
+The key insight: it decides nothing. It asks for the proof that somebody else did.
+"""
+
+from __future__ import annotations
+
+from targets.gateway.authorization import Action
+from targets.records import Act
+
+__all__ = ["execute"]
+
+
+def execute(action: Action, act: Act) -> None:
+    """Carry out ``action``; a ``TypeError`` for whatever is not one, subclasses included."""
+    if type(action) is not Action:
+        raise TypeError("only an Action can be executed")
+    act(action.tool, action.arguments)

@@ -1,0 +1,202 @@
+"""What the Model Context Protocol demands of a single message, version by version.
+
+The key insight: the differences between versions are data. One table says which methods exist, one
+which are served, one which members a call may have; the checks read them and are the same for all.
+Sources: the schema of each protocol version; ``docs/contract.md`` for what is left open there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from strategies.contract import Contract
+from strategies.records import Version
+from targets.gateway.rpc import Message, Notification, Request, is_integer, is_number
+from targets.gateway.verdicts import RefusedError, RejectedError
+
+__all__ = ["STATELESS", "check_message", "check_version", "is_served"]
+
+STATELESS: Version = "2026-07-28"
+"""The version without a handshake: each request brings its own terms."""
+
+_COMMON = {
+    *("resources/list", "resources/templates/list", "resources/read", "prompts/list"),
+    *("prompts/get", "tools/list", "tools/call", "completion/complete"),
+}
+_WITH_HANDSHAKE = _COMMON | {
+    *("initialize", "ping", "resources/subscribe", "resources/unsubscribe", "logging/setLevel"),
+}
+_TASKS = {"tasks/get", "tasks/result", "tasks/cancel", "tasks/list"}
+_NOTES = {
+    *("notifications/cancelled", "notifications/initialized", "notifications/progress"),
+    "notifications/roots/list_changed",
+}
+_REQUESTS: dict[Version, set[str]] = {
+    "2024-11-05": _WITH_HANDSHAKE,
+    "2025-03-26": _WITH_HANDSHAKE,
+    "2025-06-18": _WITH_HANDSHAKE,
+    "2025-11-25": _WITH_HANDSHAKE | _TASKS,
+    "2026-07-28": _COMMON | {"server/discover", "subscriptions/listen"},
+}
+_NOTIFICATIONS: dict[Version, set[str]] = {
+    "2024-11-05": _NOTES,
+    "2025-03-26": _NOTES,
+    "2025-06-18": _NOTES,
+    "2025-11-25": _NOTES | {"notifications/tasks/status"},
+    "2026-07-28": {"notifications/cancelled"},
+}
+_CALL_MEMBERS = {"name", "arguments", "_meta"}
+_CALL_MEMBERS_ADDED: dict[Version, set[str]] = {
+    "2025-11-25": {"task"},
+    "2026-07-28": {"inputResponses", "requestState"},
+}
+_PREFIX = "io.modelcontextprotocol/"
+
+
+def is_served(method: str, contract: Contract) -> bool:
+    """Whether the gateway answers requests of ``method`` with more than -32601."""
+    if method in ("initialize", "ping"):
+        return contract.version != STATELESS
+    if method == "server/discover":
+        return contract.version == STATELESS
+    return method in ("tools/list", "tools/call")
+
+
+def check_message(message: Message, contract: Contract) -> None:
+    """Apply the message rules that reject; a request that is not served passes unseen.
+
+    Raises:
+        RejectedError: mcp-kind, mcp-meta, mcp-params or mcp-unknown-param.
+
+    """
+    if isinstance(message, Notification):
+        _check_notification(message, contract)
+    elif isinstance(message, Request):
+        _check_request(message, contract)
+
+
+def check_version(request: Request, contract: Contract) -> None:
+    """Refuse a request that speaks another version than the contract's (mcp-version).
+
+    The schema demands the requested version in the answer. It goes back only if it looks like
+    one, as anything else would be content of the frame.
+    """
+    if contract.version != STATELESS:
+        return
+    requested = request.params["_meta"][_PREFIX + "protocolVersion"]
+    if requested == contract.version:
+        return
+    echoed = requested if _looks_like_version(requested) else ""
+    raise RefusedError("mcp-version", {"supported": [contract.version], "requested": echoed})
+
+
+def _check_request(request: Request, contract: Contract) -> None:
+    if request.method in _NOTIFICATIONS[contract.version]:
+        raise RejectedError("mcp-kind")
+    if not is_served(request.method, contract):
+        return
+    _check_meta(request.params)
+    if contract.version == STATELESS:
+        _check_stateless_meta(request.params.get("_meta"))
+    if request.method in _PARAMS and not _PARAMS[request.method](request.params, contract):
+        raise RejectedError("mcp-params")
+    if request.method == "tools/call" and contract.profile == "strict":
+        _check_call_members(request.params, contract)
+
+
+def _check_notification(note: Notification, contract: Contract) -> None:
+    if note.method in _REQUESTS[contract.version]:
+        raise RejectedError("mcp-kind")
+    _check_meta(note.params)
+    check = _PARAMS.get(note.method)
+    known = note.method in _NOTIFICATIONS[contract.version]
+    if known and check and not check(note.params, contract):
+        raise RejectedError("mcp-params")
+
+
+def _check_meta(params: dict[str, Any]) -> None:
+    meta = params.get("_meta", {})
+    if not isinstance(meta, dict):
+        raise RejectedError("mcp-meta")
+    if "progressToken" in meta and not _is_token(meta["progressToken"]):
+        raise RejectedError("mcp-meta")
+
+
+def _check_stateless_meta(meta: object) -> None:
+    if (
+        not isinstance(meta, dict)
+        or not isinstance(meta.get(_PREFIX + "protocolVersion"), str)
+        or not isinstance(meta.get(_PREFIX + "clientCapabilities"), dict)
+        or not _is_info(meta.get(_PREFIX + "clientInfo", _NO_INFO))
+    ):
+        raise RejectedError("mcp-meta")
+
+
+def _check_call_members(params: dict[str, Any], contract: Contract) -> None:
+    known = _CALL_MEMBERS | _CALL_MEMBERS_ADDED.get(contract.version, set())
+    if not params.keys() <= known:
+        raise RejectedError("mcp-unknown-param")
+
+
+def _initialize(params: dict[str, Any], _contract: Contract) -> bool:
+    return (
+        isinstance(params.get("protocolVersion"), str)
+        and isinstance(params.get("capabilities"), dict)
+        and _is_info(params.get("clientInfo"))
+    )
+
+
+def _tools_list(params: dict[str, Any], _contract: Contract) -> bool:
+    return isinstance(params.get("cursor", ""), str)
+
+
+def _tools_call(params: dict[str, Any], contract: Contract) -> bool:
+    task_fits = contract.version != "2025-11-25" or isinstance(params.get("task", {}), dict)
+    return (
+        isinstance(params.get("name"), str)
+        and isinstance(params.get("arguments", {}), dict)
+        and task_fits
+    )
+
+
+def _cancelled(params: dict[str, Any], contract: Contract) -> bool:
+    optional = contract.version == "2025-11-25"
+    named = _is_token(params.get("requestId", "" if optional else None))
+    return named and isinstance(params.get("reason", ""), str)
+
+
+def _progress(params: dict[str, Any], _contract: Contract) -> bool:
+    return (
+        _is_token(params.get("progressToken"))
+        and is_number(params.get("progress"))
+        and is_number(params.get("total", 0))
+    )
+
+
+_PARAMS: dict[str, Callable[[dict[str, Any], Contract], bool]] = {
+    "initialize": _initialize,
+    "tools/list": _tools_list,
+    "tools/call": _tools_call,
+    "notifications/cancelled": _cancelled,
+    "notifications/progress": _progress,
+}
+_NO_INFO = {"name": "", "version": ""}
+
+
+def _is_token(value: object) -> bool:
+    return isinstance(value, str) or is_integer(value)
+
+
+def _is_info(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("name"), str)
+        and isinstance(value.get("version"), str)
+    )
+
+
+def _looks_like_version(text: str) -> bool:
+    parts = text.split("-")
+    digits = [len(part) for part in parts if part.isascii() and part.isdigit()]
+    return digits == [4, 2, 2] and len(parts) == 3
