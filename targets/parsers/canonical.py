@@ -56,3 +56,15 @@ def _scalar(value: Any) -> bytes:
 def decode(encoded: bytes) -> object:
     """Return the value `encode` wrote; ValueError beyond marshal's nesting limit (about 2000)."""
     return marshal.loads(encoded)  # noqa: S302 - only bytes this module wrote
+
+
+_SHOWN = 200
+
+
+def describe(encoded: bytes) -> str:
+    """A short text for people of what `encode` wrote; only its size where it is too deep."""
+    try:
+        text = repr(decode(encoded))
+    except (ValueError, RecursionError):  # deeper than marshal or repr goes, or digits beyond str()
+        return f"a value of {len(encoded):,} bytes"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -27,7 +27,7 @@ import ujson
 
 from targets.parsers.prescan import PrescanError, behind_prescan
 from targets.parsers.pure import pure_simplejson
-from targets.parsers.typed import TYPED_MSGSPEC, TYPED_PYDANTIC
+from targets.parsers.typed import TYPED_MSGSPEC, TYPED_PYDANTIC, plain
 
 simdjson: Any
 try:
@@ -96,7 +96,12 @@ def _json() -> list[ParserConfig]:
     row = partial(ParserConfig, library="json", documented=_JSON)
     return [
         row("json", options="text", parse=_text(json.loads)),
-        row("json[bytes]", options="bytes: sniffs UTF-16 and UTF-32", parse=json.loads),
+        row(
+            "json[bytes]",
+            options="bytes: sniffs UTF-16 and UTF-32",
+            parse=json.loads,
+            documented=(*_JSON, UnicodeDecodeError),
+        ),
         row(
             "json[replace]",
             options="text, decoded with errors=replace",
@@ -279,6 +284,16 @@ def _jiter() -> list[ParserConfig]:
             "jiter[trailing-strings]",
             options="partial_mode='trailing-strings'",
             parse=partial(read, partial_mode="trailing-strings"),
+        ),
+        row(
+            "jiter[decimal]",
+            options="float_mode='decimal', then float()",
+            parse=lambda raw: plain(read(raw, float_mode="decimal")),
+        ),
+        row(
+            "jiter[lossless]",
+            options="float_mode='lossless-float', then float()",
+            parse=lambda raw: plain(read(raw, float_mode="lossless-float")),
         ),
         row(
             "jiter[strict]",

@@ -12,13 +12,16 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["MAX_DEPTH", "PrescanError", "prescan"]
+__all__ = ["MAX_DEPTH", "PrescanError", "behind_prescan", "prescan"]
 
 MAX_DEPTH = 128
 _MAX_NUMBER = 1_000
 _SAFE = 2**53 - 1
 _SURELY_SAFE = 15
 """An integer token of so many characters lies within 2^53."""
+
+_PLAIN_NUMBER = 40
+"""A fraction of more characters is respelled: some libraries drop digits or refuse exponents."""
 
 _STRING = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
 _NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![0-9.eE+\-\w])"
@@ -28,7 +31,6 @@ _TOKENS = re.compile(
 _NUMBERS = re.compile(r'"(?:[^"\\]++|\\.)*+"|(-?[0-9][0-9.eE+\-]*+)')
 _NAMES = re.compile(r'"((?:[^"\\]++|\\.)*+)"(?=[ \t\n\r]*+:)|"(?:[^"\\]++|\\.)*+"')
 _WALK = re.compile(r'"((?:[^"\\]++|\\.)*+)"(?:[ \t\n\r]*+(:))?|([\[{])|([\]}])')
-_MINUS_ZERO = re.compile(r'("(?:[^"\\]++|\\.)*+")|(?<![eE])-0(?![0-9.eE])')
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u([dD][89a-fA-F][0-9a-fA-F]{2})|u(....)|(.))"
 )
@@ -46,8 +48,8 @@ class PrescanError(ValueError):
 def prescan(raw: bytes) -> str:
     """Return the text of a document whose tokens keep the strict profile; else PrescanError.
 
-    Structure is not checked. The integer token ``-0`` comes back as ``0``, since it is the same
-    integer and some libraries read it as a float.
+    Structure is not checked. Numbers that libraries read differently come back in the one spelling
+    that all read alike, with the same typed value: ``-0`` as ``0``, ``0e999`` as ``0.0``.
     """
     if raw.startswith(b"\xef\xbb\xbf"):
         raise PrescanError("utf8-bom")
@@ -59,11 +61,10 @@ def prescan(raw: bytes) -> str:
         raise PrescanError("json-syntax")
     if "\\" in text:
         _check_escapes(text)
-    for token in _NUMBERS.findall(text):
-        if token:
-            _check_number(token)
     _check_structure(text)
-    return _MINUS_ZERO.sub(lambda match: match[1] or "0", text) if "-0" in text else text
+    if any(token and _spelling(token) != token for token in _NUMBERS.findall(text)):
+        return _NUMBERS.sub(lambda match: _spelling(match[1]) if match[1] else match[0], text)
+    return text
 
 
 def _check_escapes(text: str) -> None:
@@ -72,24 +73,26 @@ def _check_escapes(text: str) -> None:
             raise PrescanError("json-lone-surrogate")
 
 
-def _check_number(token: str) -> None:
+def _spelling(token: str) -> str:
+    """Check a number token and return the spelling that every library reads alike."""
     if len(token) > _MAX_NUMBER:
         raise PrescanError("json-number-length")
     if token.lstrip("-").isdigit():
         if len(token) > _SURELY_SAFE and abs(int(token)) > _SAFE:
             raise PrescanError("json-integer-range")
-        return
+        return "0" if token == "-0" else token
     value = float(token)
-    mantissa = re.split("[eE]", token)[0]
+    mantissa = token.lower().partition("e")[0]
     if math.isinf(value) or (value == 0.0 and any(digit in mantissa for digit in "123456789")):
         raise PrescanError("json-number-range")
+    return token if value and len(token) <= _PLAIN_NUMBER else repr(value)
 
 
 def _check_structure(text: str) -> None:
     """Check depth and names; the whole walk is needed only where a name may repeat."""
     names = [name for name in _NAMES.findall(text) if name]
     shallow = text.count("[") + text.count("{") <= MAX_DEPTH
-    if shallow and "\\" not in text and len(set(names)) == len(names) and '"":' not in text:
+    if shallow and "\\" not in text and len(set(names)) == len(names) and '""' not in text:
         return
     _walk(text)
 

@@ -1,4 +1,4 @@
-"""Parsers that read straight into the type of a JSON-RPC envelope.
+"""Parsers whose values are not plain: envelopes of JSON-RPC, decimals. They are made plain here.
 
 The key insight: a typed parser skips what its type does not name, and may skip it carelessly, so it
 can accept documents that no untyped parser does.
@@ -12,7 +12,16 @@ from typing import Any
 import msgspec
 import pydantic
 
-__all__ = ["TYPED_MSGSPEC", "TYPED_PYDANTIC"]
+__all__ = ["TYPED_MSGSPEC", "TYPED_PYDANTIC", "plain"]
+
+
+def plain(value: Any) -> object:
+    """``value`` with every decimal or lossless float as a float; its nesting must fit the stack."""
+    if type(value) is list:
+        return [plain(item) for item in value]
+    if type(value) is dict:
+        return {name: plain(member) for name, member in value.items()}
+    return value if isinstance(value, str | int | None) else float(value)
 
 
 class _Struct(msgspec.Struct, omit_defaults=True):

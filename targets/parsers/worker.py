@@ -1,7 +1,7 @@
 """Parsers in another process, for documents that may kill the process they run in.
 
-The key insight: the child says which document it takes up before it does, so when it dies, by any
-cause, the parent knows of which, and a new child goes on behind it.
+The key insight: parent and child move in step, one document and one answer at a time, so when a
+child dies, by any cause, the parent knows of which, and a new child goes on behind it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from targets.errors import TargetError
 from targets.parsers.configs import BY_NAME, ParserConfig
 from targets.parsers.outcomes import outcome
 from targets.records import Outcome
@@ -26,6 +28,8 @@ __all__ = ["isolated_outcomes"]
 
 _SIZE = struct.Struct("<I")
 _ROOT = Path(__file__).resolve().parents[2]
+_COMMAND = (sys.executable, "-m", "targets.parsers.worker")
+_START_SECONDS = 60.0
 
 
 def isolated_outcomes(
@@ -40,7 +44,11 @@ def isolated_outcomes(
     A child that dies of a document makes that outcome ``death`` with the signal's name, one that
     does not answer within ``timeout`` seconds ``death`` with ``timeout``. ``thread_stack`` runs
     parsers in a thread with so many bytes of stack, as servers with many threads do.
+
+    Raises TargetError where the child does not start, which says nothing about a parser.
     """
+    if not configs:
+        return [[] for _ in raws]
     work = [(config.name, raw) for raw in raws for config in configs]
     done: list[Outcome] = []
     while len(done) < len(work):
@@ -59,7 +67,7 @@ class _Child:
     def __init__(self, timeout: float, thread_stack: int) -> None:
         self.timeout = timeout
         self.process = subprocess.Popen(  # noqa: S603 - our own module in our own interpreter
-            [sys.executable, "-m", "targets.parsers.worker", str(thread_stack)],
+            [*_COMMAND, str(thread_stack)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=_ROOT,
@@ -67,6 +75,8 @@ class _Child:
 
     def run(self, work: Sequence[tuple[str, bytes]]) -> list[Outcome]:
         """Outcomes of ``work`` in order, up to and with the first that ends the child."""
+        if self._answer(_START_SECONDS) is None:
+            raise TargetError(f"the parser process did not start ({self._cause()})")
         done: list[Outcome] = []
         for item in work:
             answer = self._ask(marshal.dumps(item, 2))
@@ -83,19 +93,21 @@ class _Child:
             stdin.flush()
         except BrokenPipeError:
             return None
-        return self._answer()
+        return self._answer(self.timeout)
 
-    def _answer(self) -> bytes | None:
+    def _answer(self, timeout: float) -> bytes | None:
         stream = self.process.stdout
         assert stream is not None
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ)
-            if not selector.select(self.timeout):
+            if not selector.select(timeout):
                 return None
         head = stream.read(_SIZE.size)
         if len(head) < _SIZE.size:
             return None
-        return stream.read(_SIZE.unpack(head)[0])
+        size = _SIZE.unpack(head)[0]
+        body = stream.read(size)
+        return body if len(body) == size else None
 
     def _cause(self) -> str:
         try:
@@ -110,10 +122,13 @@ class _Child:
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
-                stream.close()
+                with suppress(BrokenPipeError):  # what the dead child left unread
+                    stream.close()
 
 
 def _serve(source: BinaryIO, sink: BinaryIO) -> None:
+    sink.write(_SIZE.pack(0))  # ready: from here on, a death is the document's doing
+    sink.flush()
     while len(head := source.read(_SIZE.size)) == _SIZE.size:
         name, raw = marshal.loads(source.read(_SIZE.unpack(head)[0]))  # noqa: S302 - our parent
         seen = outcome(BY_NAME[name], raw)

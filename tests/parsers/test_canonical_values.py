@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from targets.parsers.canonical import _encode_iteratively, decode, encode
+from targets.parsers.canonical import _encode_iteratively, decode, describe, encode
 
 DISTINCT = [None, True, 1, 1.0, 0, 0.0, -0.0, "1", "\ud800", 10**5000, -(10**20), [], {}, [[]],
             {"a": 1, "b": 2}, {"b": 2, "a": 1}]  # fmt: skip
@@ -38,3 +38,10 @@ def test_nesting_beyond_the_recursion_limit_encodes() -> None:
 @pytest.mark.parametrize("value", DISTINCT, ids=lambda _: "value")
 def test_decoding_gives_back_the_encoded_value(value: object) -> None:
     assert encode(decode(encode(value))) == encode(value)
+
+
+def test_descriptions_are_short_and_survive_any_value() -> None:
+    assert describe(encode({"a": [1, -0.0]})) == "{'a': [1, -0.0]}"
+    assert describe(encode("x" * 1000)).endswith("...")
+    assert describe(b"[\1\0\0\0" * 5000 + b"N").startswith("a value of 25,001 bytes")
+    assert describe(encode(10**5000)).startswith("a value of")

@@ -1,0 +1,47 @@
+"""The table of parser configurations as Markdown; `docs/parsers.md` is what it prints.
+
+The key insight: a table made from the registry cannot promise a configuration that does not run.
+Versions are left out, since they change with the interpreter; `library_versions()` gives them.
+"""
+
+from __future__ import annotations
+
+from targets.parsers.configs import CONFIGS, ParserConfig
+from targets.parsers.outcomes import DEPTH
+
+__all__ = ["render_docs"]
+
+_HEAD = f"""# Parser configurations
+
+Printed by `python -m targets.parsers.docs`; a test keeps it in step with `targets/parsers/`.
+
+An option is a parser of its own, so each combination that changes what is accepted is listed. A
+*strict* configuration keeps the layers utf8 and json of [the contract](contract.md) under profile
+strict: a prescan of the tokens comes before the library, which is trusted with structure only. A
+*typed* one reads into the envelope of a JSON-RPC message, so what it rejects may be its type's
+doing; only what it accepts is compared. Any exception outside the documented ones is an *escape*.
+Every parser is called with {DEPTH:,} Python frames left, whoever calls it.
+
+| configuration | library | input and options | kind | documented errors |
+|---|---|---|---|---|
+"""
+
+
+def render_docs() -> str:
+    """The page for people; one row for each configuration, in the order of ``CONFIGS``."""
+    return _HEAD + "".join(_row(config) for config in CONFIGS)
+
+
+def _row(config: ParserConfig) -> str:
+    kind = "strict" if config.strict else "typed" if config.typed else ""
+    errors = ", ".join(_error(error) for error in config.documented)
+    return f"| `{config.name}` | {config.library} | {config.options} | {kind} | {errors} |\n"
+
+
+def _error(error: type[BaseException]) -> str:
+    module = error.__module__.split(".")[0]
+    return error.__name__ if module in ("builtins", "targets") else f"{module}.{error.__name__}"
+
+
+if __name__ == "__main__":
+    print(render_docs(), end="")  # noqa: T201 - printing the page is what this is for

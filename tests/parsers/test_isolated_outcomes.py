@@ -1,0 +1,80 @@
+"""A document that kills or hangs its process is found, and those around it keep their outcomes."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from targets.errors import TargetError
+from targets.parsers import worker
+from targets.parsers.configs import BY_NAME
+from targets.parsers.outcomes import outcomes
+from targets.parsers.worker import isolated_outcomes
+from targets.records import Outcome
+
+# A child whose `ujson` dies or hangs on command; the parent knows nothing of it.
+DEADLY = """
+import os, signal, sys, time
+from dataclasses import replace
+from targets.parsers import worker
+
+def parse(raw):
+    if raw == b"segv":
+        signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if raw == b"exit":
+        os._exit(7)
+    if raw == b"hang":
+        time.sleep(600)
+    print("noise on stdout", flush=True)
+    return [raw.decode()]
+
+worker.BY_NAME["ujson"] = replace(worker.BY_NAME["ujson"], parse=parse)
+worker._main(int(sys.argv[1]))
+"""
+CONFIGS = [BY_NAME["json"], BY_NAME["ujson"]]
+
+
+@pytest.fixture
+def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "deadly.py"
+    script.write_text(DEADLY)
+    monkeypatch.setenv("PYTHONPATH", str(worker._ROOT))
+    monkeypatch.setattr(worker, "_COMMAND", (sys.executable, str(script)))
+
+
+@pytest.mark.parametrize(
+    ("raw", "error"), [(b"segv", "SIGSEGV"), (b"exit", "exit 7"), (b"hang", "timeout")]
+)
+@pytest.mark.usefixtures("deadly")
+def test_the_guilty_document_is_named_and_the_others_go_on(raw: bytes, error: str) -> None:
+    before, guilty, after = isolated_outcomes(CONFIGS, [b"1", raw, b"2"], timeout=3.0)
+    assert guilty[1] == Outcome("death", b"", error)
+    assert guilty[0].kind == "reject"
+    assert [seen.kind for seen in (*before, *after)] == ["accept"] * 4
+
+
+def test_outcomes_in_a_child_are_those_in_this_process() -> None:
+    raws = [b'{"a":[1,1.0,"\\u00e9"]}', b"[1,]", b"\xff", b"", b"[NaN]"]
+    configs = list(BY_NAME.values())
+    here = [outcomes(configs, raw) for raw in raws]
+    assert isolated_outcomes(configs, raws) == here
+
+
+def test_deep_nesting_is_an_outcome_even_on_a_small_stack() -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    seen = isolated_outcomes(CONFIGS, [deep, b"[]"], thread_stack=256 * 1024)
+    assert [one.kind for one in seen[1]] == ["accept", "accept"]
+    assert all(one.kind != "accept" for one in seen[0])
+
+
+def test_a_child_that_does_not_start_is_no_death_of_a_parser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker, "_COMMAND", (sys.executable, "-c", "raise SystemExit(3)"))
+    with pytest.raises(TargetError, match="exit 3"):
+        isolated_outcomes(CONFIGS, [b"1"])
+
+
+def test_no_configurations_give_empty_rows() -> None:
+    assert isolated_outcomes([], [b"1", b"2"]) == [[], []]
