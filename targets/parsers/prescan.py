@@ -80,7 +80,7 @@ def _spelling(token: str) -> str:
     if token.lstrip("-").isdigit():
         if len(token) > _SURELY_SAFE and abs(int(token)) > _SAFE:
             raise PrescanError("json-integer-range")
-        return "0" if token == "-0" else token
+        return str(int(token)) if token[0] == "-" else token
     value = float(token)
     mantissa = token.lower().partition("e")[0]
     if math.isinf(value) or (value == 0.0 and any(digit in mantissa for digit in "123456789")):

@@ -37,7 +37,7 @@ def isolated_outcomes(
     raws: Sequence[bytes],
     *,
     timeout: float = 20.0,
-    thread_stack: int = 0,
+    thread_stack: int | None = None,
 ) -> list[list[Outcome]]:
     """What each configuration makes of each document, in child processes.
 
@@ -52,7 +52,7 @@ def isolated_outcomes(
     work = [(config.name, raw) for raw in raws for config in configs]
     done: list[Outcome] = []
     while len(done) < len(work):
-        child = _Child(timeout, thread_stack)
+        child = _Child(timeout, thread_stack or 0)
         try:
             done += child.run(work[len(done) :])
         finally:
