@@ -103,12 +103,15 @@ class Examiner:
         self.tally.documents += 1
         self.tally.comparisons += len(named)
         expected = {True: reading(strict), False: reading(spec)}
-        if all(agrees(outcome, expected[config.strict]) for config, outcome in named):
+        odd = [
+            (c, seen) for c, seen in named if not agrees(seen, expected[c.strict], typed=c.typed)
+        ]
+        if not odd:
             return []
         names = features(raw, strict, spec)
         found = []
         for kind, expect in expected.items():
-            group = [(config.name, outcome) for config, outcome in named if config.strict is kind]
+            group = [(config.name, outcome) for config, outcome in odd if config.strict is kind]
             found += agreement(group, expect, names, self.quirks)
         return found
 
@@ -157,8 +160,11 @@ def reading(verdict: Verdict) -> Reading:
     return Reading("", value, verdict.duplicates)
 
 
-def agrees(outcome: Outcome, expect: Reading) -> bool:
-    """Whether an outcome is the judge's reading: the question asked for nearly every document."""
+def agrees(outcome: Outcome, expect: Reading, *, typed: bool = False) -> bool:
+    """Whether an outcome is the judge's reading: the question asked for nearly every document.
+
+    A ``typed`` parser may reject and leave out what its type does not name.
+    """
     if outcome.kind == "accept":
-        return not expect.rule and outcome.value == expect.value
-    return outcome.kind == "reject" and bool(expect.rule)
+        return not expect.rule and (typed or outcome.value == expect.value)
+    return outcome.kind == "reject" and (typed or bool(expect.rule))

@@ -10,9 +10,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fuzz.examine import Examiner, reading
+from fuzz.examine import Examiner, agrees, reading
 from fuzz.report import printable
-from oracles.agreement import effect_of
+from oracles.agreement import Reading, effect_of
 from oracles.document import judge_document
 from oracles.features import features
 from oracles.records import FrameVerdict
@@ -21,6 +21,8 @@ from oracles.session import judge_session
 from strategies.records import Case
 from targets.harness import run
 from targets.parsers.canonical import describe
+from targets.parsers.configs import ParserConfig
+from targets.records import Outcome
 
 __all__ = ["Explanation", "explain"]
 
@@ -98,7 +100,7 @@ def _document(raw: bytes, examiner: Examiner) -> dict[str, object]:
                 "outcome": outcome.kind,
                 "value": describe(outcome.value) if outcome.kind == "accept" else "",
                 "error": outcome.error,
-                "differs": effect_of(outcome, expect),
+                "differs": _difference(config, outcome, expect),
             }
         )
     return {
@@ -108,6 +110,11 @@ def _document(raw: bytes, examiner: Examiner) -> dict[str, object]:
         "features": sorted(features(raw, strict, spec)),
         "parsers": rows,
     }
+
+
+def _difference(config: ParserConfig, outcome: Outcome, expect: Reading) -> str:
+    same = agrees(outcome, expect, typed=config.typed)
+    return "" if same else effect_of(outcome, expect)
 
 
 def _gateway_names(examiner: Examiner) -> Sequence[str]:

@@ -23,7 +23,7 @@ from targets.parsers.configs import CONFIGS, library_versions
 
 __all__ = ["PROBES", "probe"]
 
-_GENERATED = 40_000
+_GENERATED = 4_000
 _SEED = 20_260_728
 
 PROBES: tuple[bytes, ...] = tuple(
@@ -148,7 +148,7 @@ def _learn(raw: bytes, examiner: Examiner, known: dict[str, set[str]]) -> None:
     expect = reading(spec)
     names = features(raw, strict, spec)
     for config, outcome in examiner.outcomes(raw):
-        if config.strict or agrees(outcome, expect):
+        if config.strict or agrees(outcome, expect, typed=config.typed):
             continue
         explained = divergences(effect_of(outcome, expect), names)
         if known[config.name].isdisjoint(explained):

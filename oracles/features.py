@@ -124,8 +124,11 @@ def features(raw: bytes, strict: Verdict, spec: Verdict) -> frozenset[str]:
         found.add("duplicate-name")
     if _depth(outside) > 128:
         found.add("deep")
-    if not spec.accepted and spec.rule == "json-syntax":
-        found.add(_syntax(raw, spec))
+    if spec.rule == "json-syntax":
+        fault = _syntax(raw, spec)
+        # A break of the grammar without a name of its own matters only where nothing else does.
+        if fault != "syntax" or not found:
+            found.add(fault)
     return frozenset(found or {"plain"})
 
 

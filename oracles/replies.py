@@ -76,10 +76,13 @@ def _owed(
             got = answers.get((type(name), name), [])
             if not got and trace.ending == "open":
                 found.append(_missing(trace, frame, after_rejection=rejected_before))
-            if len(got) > 1 and not _reused(judgement, name):
+            shared = _reused(judgement, name)
+            if len(got) > 1 and not shared:
                 found.append(_say(trace, "reply-twice", "", f"id {name!r} has {len(got)} replies"))
             if got and frame.kind == "request":
-                found += _answer(trace, frame, got[0], ran)
+                # The error for a rejected frame may carry the same id and come first.
+                answers_it = [_answer(trace, frame, each, ran) for each in got if shared]
+                found += min(answers_it or [_answer(trace, frame, got[0], ran)], key=len)
     return found
 
 

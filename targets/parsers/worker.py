@@ -6,6 +6,7 @@ child dies, by any cause, the parent knows of which, and a new child goes on beh
 
 from __future__ import annotations
 
+import atexit
 import marshal
 import os
 import selectors
@@ -28,6 +29,7 @@ __all__ = ["isolated_outcomes"]
 
 _SIZE = struct.Struct("<I")
 _ROOT = Path(__file__).resolve().parents[2]
+_children: dict[int, _Child] = {}
 _COMMAND = (sys.executable, "-m", "targets.parsers.worker")
 _START_SECONDS = 60.0
 
@@ -52,20 +54,25 @@ def isolated_outcomes(
     work = [(config.name, raw) for raw in raws for config in configs]
     done: list[Outcome] = []
     while len(done) < len(work):
-        child = _Child(timeout, thread_stack or 0)
-        try:
-            done += child.run(work[len(done) :])
-        finally:
-            child.close()
+        done += _child(thread_stack or 0).run(work[len(done) :], timeout)
     width = len(configs)
     return [done[at : at + width] for at in range(0, len(done), width)]
+
+
+def _child(thread_stack: int) -> _Child:
+    """The living child of this process for a stack size; starting one costs half a second."""
+    child = _children.get(thread_stack)
+    if child is None or child.dead:
+        child = _children[thread_stack] = _Child(thread_stack)
+        atexit.register(child.close)
+    return child
 
 
 class _Child:
     """One child process; it serves until a document kills it or it is closed."""
 
-    def __init__(self, timeout: float, thread_stack: int) -> None:
-        self.timeout = timeout
+    def __init__(self, thread_stack: int) -> None:
+        self.dead = False
         self.process = subprocess.Popen(  # noqa: S603 - our own module in our own interpreter
             [*_COMMAND, str(thread_stack)],
             stdin=subprocess.PIPE,
@@ -73,19 +80,19 @@ class _Child:
             cwd=_ROOT,
         )
 
-    def run(self, work: Sequence[tuple[str, bytes]]) -> list[Outcome]:
+    def run(self, work: Sequence[tuple[str, bytes]], timeout: float) -> list[Outcome]:
         """Outcomes of ``work`` in order, up to and with the first that ends the child."""
-        if self._answer(_START_SECONDS) is None:
-            raise TargetError(f"the parser process did not start ({self._cause()})")
         done: list[Outcome] = []
         for item in work:
-            answer = self._ask(marshal.dumps(item, 2))
+            answer = self._ask(marshal.dumps(item, 2), timeout)
             if answer is None:
-                return [*done, Outcome("death", b"", self._cause())]
+                cause = self._cause()
+                self.close()
+                return [*done, Outcome("death", b"", cause)]
             done.append(Outcome(*marshal.loads(answer)))  # noqa: S302 - our own child wrote it
         return done
 
-    def _ask(self, message: bytes) -> bytes | None:
+    def _ask(self, message: bytes, timeout: float) -> bytes | None:
         stdin = self.process.stdin
         assert stdin is not None
         try:
@@ -117,7 +124,8 @@ class _Child:
         return signal.Signals(-code).name if code < 0 else f"exit {code}"
 
     def close(self) -> None:
-        """End the child and wait for it."""
+        """End the child and wait for it; twice does no harm."""
+        self.dead = True
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
