@@ -53,6 +53,16 @@ def test_a_batch_acts_in_order_and_is_answered_by_one_array(profile: str) -> Non
     assert "error" in array[2]
 
 
+def test_what_a_batch_changed_stays_and_what_a_rejected_one_changed_does_not() -> None:
+    contract = Contract(version="2025-03-26", policy="continue")
+    bad = b"[" + READY.strip() + b"," + call({"action": "a"}).strip() + b",7]\n"
+    good = b"[" + READY.strip() + b"," + call({"action": "b"}).strip() + b"]\n"
+    late = call({"action": "c"}, id=8)
+    played = play(bad + late + good + late + call(), contract, opening=INITIALIZE)
+    assert played.rules == ["rpc-batch", "life-not-ready", "life-id-reuse"]
+    assert actions(played) == ["b", "c"]
+
+
 def test_a_batch_of_notifications_is_not_answered() -> None:
     played = play(b"[" + READY.strip() + b"]\n", Contract(version="2025-03-26"), opening=INITIALIZE)
     assert (played.replies, played.rules) == ([], [])

@@ -1,0 +1,49 @@
+"""Two readings of ``docs/contract.md`` that share no code: the gateway's and the judge's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fuzz.examine import Examiner, GatewayTarget
+from strategies.contract import Contract, Policy, Profile
+from strategies.damage import apply_damage
+from strategies.records import VERSIONS, Case, Version
+from strategies.sessions import session
+from strategies.source import RandomSource
+from targets.gateway import ReferenceGateway, factory
+from targets.records import Act, Gateway
+
+SESSIONS = 40
+
+
+def damaged(seed: int, version: Version) -> Case:
+    source = RandomSource(seed)
+    frames, cuts, names = apply_damage(
+        source, session(source, version, prefix=f"act-{seed}-").frames, version
+    )
+    return Case(tuple(frames), cuts, version, damage=names)
+
+
+@pytest.mark.parametrize("policy", ["close", "continue"])
+@pytest.mark.parametrize("profile", ["strict", "spec"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_judge_finds_nothing_in_damaged_sessions(
+    version: Version, profile: Profile, policy: Policy
+) -> None:
+    target = GatewayTarget(f"reference/{policy}/{profile}", factory(), policy, profile)
+    examiner = Examiner([], [[target]])
+    for seed in range(SESSIONS):
+        case = damaged(seed, version)
+        assert examiner.examine(case) == [], case
+    assert len(examiner.tally.rules) > 8
+
+
+def test_a_gateway_of_the_other_profile_is_told_apart() -> None:
+    def strict_always(act: Act, contract: Contract) -> Gateway:
+        return ReferenceGateway(act, replace(contract, profile="strict"))
+
+    target = GatewayTarget("reference/continue/spec", strict_always, "continue", "spec")
+    examiner = Examiner([], [[target]])
+    assert any(examiner.examine(damaged(seed, "2025-11-25")) for seed in range(SESSIONS))
