@@ -1,16 +1,17 @@
 """Judge a whole session of bytes by docs/contract.md: the reference model of every oracle.
 
-The key insight: state changes only when a frame is accepted or refused, so a rejected frame is
-judged on a state that is then thrown away, and a session under ``close`` simply ends at the first.
+The key insight: only an accepted or refused message changes the state, so a rejected one needs no
+undoing; only a batch, judged member by member, is rolled back to the mark set before it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from oracles.document import judge_document, spelled_minus_zero
-from oracles.message import META_VERSION, kind_of, mcp_fault, rpc_fault, usable_id
+from oracles.message import META_VERSION, is_integer, kind_of, mcp_fault, rpc_fault, usable_id
 from oracles.records import Call, FrameVerdict, Judgement, Kind
 from oracles.rules import BY_ID
 from oracles.tools import call_fault
@@ -19,17 +20,35 @@ from strategies.contract import Contract
 __all__ = ["judge_session"]
 
 _JSON_SPACE = b" \t\r"
+_MINUS_ZERO = re.compile(rb"-0[ \t\r]*[,}]")
 _STATELESS = "2026-07-28"
 _Reply = Literal["result", "error", "either", "none", "optional-error"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _State:
-    """What accepted and refused frames left: ids are paired with their type, "1" is not 1."""
+    """What accepted and refused messages left: ids are paired with their type, "1" is not 1."""
 
     initialized: bool = False
     ready: bool = False
-    ids: frozenset[tuple[type, Any]] = frozenset()
+    ids: dict[tuple[type, Any], None] = field(default_factory=dict)
+
+    def mark(self) -> tuple[bool, bool, int]:
+        """A point to roll back to; ids are kept in order, so their number is enough."""
+        return self.initialized, self.ready, len(self.ids)
+
+    def roll_back(self, mark: tuple[bool, bool, int]) -> None:
+        self.initialized, self.ready, known = mark
+        while len(self.ids) > known:
+            self.ids.popitem()
+
+    def learn(self, method: str, ids: tuple[Any, ...]) -> None:
+        """Take note of an accepted or refused message."""
+        if ids:
+            self.ids[type(ids[0]), ids[0]] = None
+            self.initialized |= method == "initialize"
+        elif method == "notifications/initialized":
+            self.ready |= self.initialized
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +60,7 @@ class _Said:
     method: str = ""
     ids: tuple[Any, ...] = ()
     calls: tuple[Call, ...] = ()
+    refusals: tuple[tuple[Any, str], ...] = ()
 
     @property
     def rejected(self) -> bool:
@@ -54,14 +74,16 @@ def judge_session(data: bytes, contract: Contract) -> Judgement:
     while (stop := data.find(b"\n", start)) >= 0:
         end = stop + 1
         if closed_at is None:
-            verdict, state = _frame(data[start:stop], start, end, contract, state)
+            verdict = _frame(data[start:stop], start, end, contract, state)
             closed_at = end if verdict.closes else None
         else:
             verdict = _closed(start, end)
         frames.append(verdict)
         start = end
     if start < len(data):
-        frames.append(_tail(data, start, contract, open_=closed_at is None))
+        tail = _tail(data, start, contract, open_=closed_at is None)
+        closed_at = tail.end if tail.closes else closed_at
+        frames.append(tail)
     return Judgement(tuple(frames), closed_at, start < len(data))
 
 
@@ -75,8 +97,10 @@ def _tail(data: bytes, start: int, contract: Contract, *, open_: bool) -> FrameV
     if not open_:
         return _closed(start, end)
     long = contract.profile == "strict" and end - start > contract.max_frame
-    rule = "frame-too-long" if long else "frame-unterminated"
-    return _rejected(_Said(rule), start, end, contract)
+    if long:
+        return _rejected(_Said("frame-too-long"), start, end, contract)
+    unfinished = _rejected(_Said("frame-unterminated"), start, end, contract)
+    return replace(unfinished, closes=False)  # stdin has ended: there is nothing left to close
 
 
 def _rejected(said: _Said, start: int, end: int, contract: Contract) -> FrameVerdict:
@@ -96,24 +120,28 @@ def _rejected(said: _Said, start: int, end: int, contract: Contract) -> FrameVer
     )
 
 
-def _frame(
-    raw: bytes, start: int, end: int, contract: Contract, state: _State
-) -> tuple[FrameVerdict, _State]:
+def _frame(raw: bytes, start: int, end: int, contract: Contract, state: _State) -> FrameVerdict:
     rule = _framing(raw, contract)
     if rule:
-        return _rejected(_Said(rule), start, end, contract), state
+        return _rejected(_Said(rule), start, end, contract)
     document = judge_document(raw, profile=contract.profile, max_depth=contract.max_depth)
     if document.rule:
-        return _rejected(_Said(document.rule), start, end, contract), state
+        return _rejected(_Said(document.rule), start, end, contract)
     value = document.value
     if isinstance(value, list):
-        return _batch(value, raw, start, end, contract, state)
-    if not isinstance(value, dict):
-        return _rejected(_Said("rpc-not-object"), start, end, contract), state
-    said, after = _message(value, raw, contract, state, depth=1)
+        said = _batch(value, raw, contract, state)
+    elif isinstance(value, dict):
+        said = _message(value, contract, state, minus_zero=_minus_zero(raw, 1))
+    else:
+        said = _Said("rpc-not-object")
     if said.rejected:
-        return _rejected(said, start, end, contract), state
-    return _single(said, start, end), after
+        return _rejected(said, start, end, contract)
+    return _answered(said, start, end)
+
+
+def _minus_zero(raw: bytes, depth: int) -> bool:
+    """Whether an id is spelled -0, asked once for a frame and cheaply where no -0 is in it."""
+    return bool(_MINUS_ZERO.search(raw)) and spelled_minus_zero(raw, depth)
 
 
 def _framing(raw: bytes, contract: Contract) -> str:
@@ -125,11 +153,13 @@ def _framing(raw: bytes, contract: Contract) -> str:
     return "frame-cr" if strict and b"\r" in raw else ""
 
 
-def _single(said: _Said, start: int, end: int) -> FrameVerdict:
+def _answered(said: _Said, start: int, end: int) -> FrameVerdict:
     rule = BY_ID.get(said.rule)
     reply: _Reply = "result" if said.kind == "request" else "none"
     if rule:
         reply = "either" if rule.layer == "tool" else "error"
+    if said.kind == "batch" and said.ids:
+        reply = "either"
     return FrameVerdict(
         start,
         end,
@@ -141,76 +171,54 @@ def _single(said: _Said, start: int, end: int) -> FrameVerdict:
         said.calls,
         reply,
         rule.code if rule else 0,
+        refusals=said.refusals,
     )
 
 
-def _batch(  # noqa: PLR0913, PLR0917 - a frame's place and terms, as everywhere in this module
-    members: list[Any], raw: bytes, start: int, end: int, contract: Contract, state: _State
-) -> tuple[FrameVerdict, _State]:
+def _batch(members: list[Any], raw: bytes, contract: Contract, state: _State) -> _Said:
     """Judge all members before any counts; strict rejects the batch for one bad member."""
     if contract.version != "2025-03-26" or not members or _initializes(members):
-        return _rejected(_Said("rpc-batch", "batch"), start, end, contract), state
-    judged, after = [], state
-    for member in members:
-        if isinstance(member, dict):
-            said, after = _message(member, raw, contract, after, depth=2)
-        else:
-            said = _Said("rpc-not-object")
-        judged.append(said)
+        return _Said("rpc-batch", "batch")
+    mark, zero = state.mark(), _minus_zero(raw, 2)
+    judged = [
+        _message(member, contract, state, minus_zero=zero)
+        if isinstance(member, dict)
+        else _Said("rpc-not-object")
+        for member in members
+    ]
+    calls = tuple(call for said in judged for call in said.calls)
     if any(said.rejected for said in judged):
-        spec = contract.profile == "spec"
-        calls = [replace(c, required=False) for s in judged if spec for c in _granted(s)]
-        said = _Said("rpc-batch", "batch", calls=tuple(calls))
-        return _rejected(said, start, end, contract), state
-    return _whole_batch(judged, start, end), after
+        state.roll_back(mark)
+        optional = tuple(replace(call, required=False) for call in calls)
+        return _Said("rpc-batch", "batch", calls=optional if contract.profile == "spec" else ())
+    ids = tuple(name for said in judged for name in said.ids)
+    refusals = tuple((said.ids[0], said.rule) for said in judged if said.rule)
+    return _Said("", "batch", "", ids, calls, refusals)
 
 
 def _initializes(members: list[Any]) -> bool:
     return any(isinstance(m, dict) and m.get("method") == "initialize" for m in members)
 
 
-def _granted(said: _Said) -> tuple[Call, ...]:
-    return () if said.rule else said.calls
-
-
-def _whole_batch(judged: list[_Said], start: int, end: int) -> FrameVerdict:
-    ids = tuple(i for said in judged for i in said.ids)
-    return FrameVerdict(
-        start,
-        end,
-        "",
-        "",
-        "batch",
-        ids=ids,
-        calls=tuple(call for said in judged for call in _granted(said)),
-        reply="either" if ids else "none",
-        refusals=tuple((said.ids[0], said.rule) for said in judged if said.rule),
-    )
-
-
 def _message(
-    message: dict[str, Any], raw: bytes, contract: Contract, state: _State, *, depth: int
-) -> tuple[_Said, _State]:
-    """Judge one message through all layers; the state is the next one if it isn't rejected."""
-    kind = kind_of(message)
-    ids = usable_id(message)
-    value = message.get("method")
+    message: dict[str, Any], contract: Contract, state: _State, *, minus_zero: bool
+) -> _Said:
+    """Judge one message through all layers; the state learns of it unless it is rejected."""
+    kind, ids, value = kind_of(message), usable_id(message), message.get("method")
     method = value if isinstance(value, str) else ""
-    zero = ids == (0,) and b"-0" in raw and spelled_minus_zero(raw, depth)
-    rule = rpc_fault(message, contract, minus_zero=zero)
-    if rule:
-        return _Said(rule, kind, method, () if rule == "rpc-id" else ids), state
+    zero = minus_zero and is_integer(message.get("id")) and message["id"] == 0
+    if rule := rpc_fault(message, contract, minus_zero=zero):
+        return _Said(rule, kind, method, () if rule == "rpc-id" else ids)
     rule = mcp_fault(message, contract) if method else ""
     if rule and rule != "mcp-method":
-        return _Said(rule, kind, method, ids), state
-    late = _lifecycle(message, kind, contract, state)
-    if late:
-        return _Said(late, kind, method, ids), state
-    after = _after(method, ids, state)
+        return _Said(rule, kind, method, ids)
+    if late := _lifecycle(message, kind, contract, state):
+        return _Said(late, kind, method, ids)
+    state.learn(method, ids)
     if rule or kind != "request":
-        return _Said(rule, kind, method, ids), after
+        return _Said(rule, kind, method, ids)
     rule, calls = _grant(message, contract)
-    return _Said(rule, kind, method, ids, calls), after
+    return _Said(rule, kind, method, ids, calls)
 
 
 def _lifecycle(message: dict[str, Any], kind: Kind, contract: Contract, state: _State) -> str:
@@ -230,22 +238,13 @@ def _handshake(method: str, kind: Kind, state: _State, *, strict: bool) -> str:
     if not state.initialized:
         free = method in ("initialize", "ping") if kind == "request" else not strict
         return "" if free else "life-not-initialized"
-    if method == "initialize":
-        return "life-reinitialize"
     if strict and not state.ready and kind == "request" and method != "ping":
         return "life-not-ready"
+    if method == "initialize":
+        return "life-reinitialize"
     if strict and state.ready and method == "notifications/initialized":
         return "life-reinitialize"
     return ""
-
-
-def _after(method: str, ids: tuple[Any, ...], state: _State) -> _State:
-    if ids:
-        used = state.ids | {(type(ids[0]), ids[0])}
-        return _State(state.initialized or method == "initialize", state.ready, used)
-    if method == "notifications/initialized" and state.initialized:
-        return replace(state, ready=True)
-    return state
 
 
 def _grant(message: dict[str, Any], contract: Contract) -> tuple[str, tuple[Call, ...]]:
