@@ -9,6 +9,7 @@ from oracles.document import judge_document
 from targets.parsers.canonical import encode
 from targets.parsers.configs import BY_NAME, CONFIGS, STRICT
 from targets.parsers.outcomes import dangerous, outcomes
+from targets.parsers.prescan import PrescanError, prescan
 
 EDGES = [
     *(b"-0 [-0] [1e-0,-0] {\"-0\":-0} [-0.0] [-0e0] [0e-0] \"-0\" [\"\\\"-0\",-0]".split()),
@@ -22,6 +23,7 @@ EDGES = [
     b"-0." + b"0" * 990, b"1" + b"0" * 400 + b".0e-300", b'"1e0,0e999"',
     b"[0e999,-0,\"-0\",-0e999]", b"9007199254740993.000000000000000000000000000000000000001",
     b"1" * 1000, b"1" * 1001, b"0." + b"1" * 998, b"0." + b"1" * 999, b"1e" + b"0" * 998,
+    b"[" * 127 + b"[],[]" + b"]" * 127, b"[" * 128 + b"[],[]" + b"]" * 128,
     b"[" * 128 + b"]" * 128, b"[" * 129 + b"]" * 129, b'{"a":' * 129 + b"1" + b"}" * 129,
     b'"' + b"[" * 200 + b'"', b"[" + b"[]," * 200 + b"[]]", b"[" * 5000, b"]" * 200,
     b"[" + b"]" * 9, b'{"a":1,"a":2}', b'{"a":1,"\\u0061":2}', b'{"":1,"":2}', b'{"" :1,"" :2}',
@@ -90,6 +92,22 @@ def disagreements(raws: list[bytes]) -> list[tuple[str, bytes, str]]:
 @pytest.mark.parametrize("raw", EDGES, ids=lambda raw: repr(raw[:30]))
 def test_every_edge_of_the_profile_is_judged_alike(raw: bytes) -> None:
     assert disagreements([raw]) == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "rule"),
+    [(b"\xef\xbb\xbf1", "utf8-bom"), (b"\xff", "utf8-invalid"), (b"01", "json-syntax"),
+     (b"[" * 129, "json-depth"), (b'{"a":1,"a":2}', "json-duplicate-name"),
+     (b'"\\ud800"', "json-lone-surrogate"), (b"9007199254740992", "json-integer-range"),
+     (b"1e400", "json-number-range"), (b"1" * 1001, "json-number-length")],
+)  # fmt: skip
+def test_the_prescan_names_the_broken_rule(raw: bytes, rule: str) -> None:
+    with pytest.raises(PrescanError, match=f"^{rule}$"):
+        prescan(raw)
+
+
+def test_the_prescan_respells_numbers_and_never_text() -> None:
+    assert prescan(b'[-0,"-0",0e999,"0e999",-7]') == '[0,"-0",0.0,"0e999",-7]'
 
 
 def test_damaged_documents_are_judged_alike() -> None:
