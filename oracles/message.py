@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracles.document import LongInteger
-from oracles.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS, SERVED
-from oracles.records import Kind
-from strategies.contract import Contract
+from oracles.document import LongInteger, judge_document, spelled_minus_zero
+from oracles.methods import (
+    CLIENT_NOTIFICATIONS,
+    CLIENT_REQUESTS,
+    SERVED,
+    SERVER_NOTIFICATIONS,
+    SERVER_REQUESTS,
+)
+from oracles.records import Kind, Verdict
+from strategies.contract import Contract, Profile
+from strategies.records import Direction, Version
 
-__all__ = ["META_VERSION", "kind_of", "mcp_fault", "rpc_fault", "usable_id"]
+__all__ = ["META_VERSION", "judge_message", "kind_of", "mcp_fault", "rpc_fault", "usable_id"]
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 _META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -202,3 +209,49 @@ def _notification_fault(message: Message, contract: Contract) -> str:
         fits = is_token(params.get("progressToken")) and is_number(params.get("progress"))
         fits = fits and is_number(params.get("total", 0))
     return "" if fits else "mcp-params"
+
+
+def judge_message(
+    raw: bytes,
+    version: Version,
+    direction: Direction = "client-to-server",
+    profile: Profile = "strict",
+) -> Verdict:
+    """Judge one message of either direction by the layers utf8, json, rpc and message.
+
+    Unlike a session's frame it is measured by the whole protocol, not by what a gateway serves:
+    every method of the version's schema is known. A batch is no message; see ``judge_session``.
+    """
+    document = judge_document(raw, profile=profile)
+    value = document.value
+    if document.rule:
+        return document
+    if not isinstance(value, dict):
+        return Verdict("rpc-batch" if isinstance(value, list) else "rpc-not-object")
+    contract = Contract(version=version, profile=profile)
+    rule = rpc_fault(value, contract, minus_zero=spelled_minus_zero(raw, 1))
+    if not rule and "method" in value:
+        rule = _method_fault(value, direction, version) or _params_fault(value, direction, contract)
+    elif not rule and direction == "server-to-client" and version == "2026-07-28":
+        typed = isinstance(value.get("result", {"resultType": ""}).get("resultType"), str)
+        rule = "" if typed else "mcp-params"
+    return Verdict(rule, value=value, duplicates=document.duplicates)
+
+
+def _method_fault(message: Message, direction: Direction, version: Version) -> str:
+    tables = (SERVER_REQUESTS, SERVER_NOTIFICATIONS)
+    if direction == "client-to-server":
+        tables = (CLIENT_REQUESTS, CLIENT_NOTIFICATIONS)
+    requests, notifications = (table[version] for table in tables)
+    right, wrong = (requests, notifications) if "id" in message else (notifications, requests)
+    if message["method"] in wrong:
+        return "mcp-kind"
+    return "" if message["method"] in right else "mcp-method"
+
+
+def _params_fault(message: Message, direction: Direction, contract: Contract) -> str:
+    request = direction == "client-to-server" and "id" in message
+    rule = _meta_fault(message, contract, request=request)
+    if rule or not request:
+        return rule or _notification_fault(message, contract)
+    return _request_fault(message, contract)
