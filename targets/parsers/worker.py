@@ -79,6 +79,12 @@ class _Child:
             stdout=subprocess.PIPE,
             cwd=_ROOT,
         )
+        if self._answer(_START_SECONDS) is None:
+            cause = self._cause()
+            self.close()
+            raise TargetError(
+                f"the parser process did not start ({cause})", "its stderr says what it lacks"
+            )
 
     def run(self, work: Sequence[tuple[str, bytes]], timeout: float) -> list[Outcome]:
         """Outcomes of ``work`` in order, up to and with the first that ends the child."""
@@ -100,7 +106,7 @@ class _Child:
             stdin.flush()
         except BrokenPipeError:
             return None
-        return self._answer(self.timeout)
+        return self._answer(timeout)
 
     def _answer(self, timeout: float) -> bytes | None:
         stream = self.process.stdout

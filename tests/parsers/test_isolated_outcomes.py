@@ -1,6 +1,7 @@
 """A document that kills or hangs its process is found, and those around it keep their outcomes."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,22 @@ worker.BY_NAME["ujson"] = replace(worker.BY_NAME["ujson"], parse=parse)
 worker._main(int(sys.argv[1]))
 """
 CONFIGS = [BY_NAME["json"], BY_NAME["ujson"]]
+
+
+@pytest.fixture(autouse=True)
+def own_children(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(worker, "_children", {})
+    yield
+    for child in worker._children.values():
+        child.close()
+
+
+@pytest.fixture(autouse=True)
+def new_children() -> Iterator[None]:
+    """Each test has children of its own: those of other tests run other commands."""
+    yield
+    for child in worker._children.values():
+        child.close()
 
 
 @pytest.fixture
@@ -74,6 +91,16 @@ def test_a_child_that_does_not_start_is_no_death_of_a_parser(
     monkeypatch.setattr(worker, "_COMMAND", (sys.executable, "-c", "raise SystemExit(3)"))
     with pytest.raises(TargetError, match="exit 3"):
         isolated_outcomes(CONFIGS, [b"1"])
+
+
+def test_a_living_child_is_kept_and_a_dead_one_is_not() -> None:
+    isolated_outcomes(CONFIGS, [b"1"])
+    first = worker._children[0]
+    isolated_outcomes(CONFIGS, [b"2"])
+    assert worker._children[0] is first
+    first.close()
+    assert isolated_outcomes(CONFIGS, [b"3"])[0][0].kind == "accept"
+    assert worker._children[0] is not first
 
 
 def test_no_configurations_give_empty_rows() -> None:
