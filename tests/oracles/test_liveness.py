@@ -1,0 +1,38 @@
+"""Oracle *liveness*: each way to die is found and named; a healthy end is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK, liveness
+from oracles.rules import ORACLE_RULES
+from targets.records import Trace
+
+DATA = b"x" * 1000
+BOUND = MEMORY_SLACK + MEMORY_PER_BYTE * len(DATA)
+DEAD = [
+    (Trace("t", b"", (), "crashed", "RecursionError"), "live-crash"),
+    (Trace("t", b"", (), "exited"), "live-crash"),
+    (Trace("t", b"", (), "hung"), "live-hang"),
+    (Trace("t", b"", (), peak_bytes=BOUND + 1), "live-memory"),
+]
+
+
+@pytest.mark.parametrize(("trace", "rule"), DEAD)
+def test_a_death_is_one_finding(trace: Trace, rule: str) -> None:
+    (found,) = liveness(DATA, trace)
+    assert (found.oracle, found.rule) == ("liveness", rule)
+
+
+def test_every_rule_is_planted() -> None:
+    assert {rule for _, rule in DEAD} == set(ORACLE_RULES["liveness"])
+
+
+def test_a_healthy_end_is_no_finding() -> None:
+    assert liveness(DATA, Trace("t", b"", (), peak_bytes=BOUND)) == []
+
+
+def test_two_kinds_of_crash_have_two_signatures() -> None:
+    traces = [Trace("t/a", b"", (), "crashed", error) for error in ("A", "B", "A")]
+    one, other, same = (liveness(DATA, trace)[0].signature for trace in traces)
+    assert one == same != other

@@ -1,0 +1,33 @@
+"""The page of rules is what the table of rules says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from oracles.rules import ORACLE_RULES, RULES, render
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def test_the_page_is_the_table() -> None:
+    assert (DOCS / "rules.md").read_text(encoding="utf-8") == render()
+
+
+def test_every_rule_stands_once_and_under_one_profile_or_both() -> None:
+    names = [rule.id for rule in RULES] + [n for rules in ORACLE_RULES.values() for n in rules]
+    assert len(names) == len(set(names))
+    assert {rule.profiles for rule in RULES} == {("strict", "spec"), ("strict",)}
+
+
+def test_the_contract_gives_each_rule_the_same_layer_order_and_profile() -> None:
+    text = (DOCS / "contract.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w*) ?\| ([\w-]+) \| (both|strict) \| (.*) \|$", text, re.MULTILINE)
+    said, layer = {}, ""
+    for first, name, profile, meaning in rows:
+        layer = first or layer
+        said[name] = (layer, profile, meaning.startswith("**refusal**"))
+    assert said == {
+        rule.id: (rule.layer, "both" if len(rule.profiles) == 2 else "strict", not rule.closes)
+        for rule in RULES
+    }
