@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from oracles.records import Verdict
 
-__all__ = ["LongInteger", "judge_document", "spelled_minus_zero"]
+__all__ = ["LongInteger", "judge_document", "minus_zero_ids"]
 
 _TOKEN = re.compile(
     r'[ \t\n\r]*+(?:"(?P<clean>[^"\\\x00-\x1f]*+)"'
@@ -182,24 +182,22 @@ def _plain(match: re.Match[str]) -> str:
     return chr(0x10000 + ((unit - 0xD800) << 10) + int(escape[8:12], 16) - 0xDC00)
 
 
-def spelled_minus_zero(raw: bytes, depth: int) -> bool:
-    """Whether a member ``id`` of an object at nesting ``depth`` is spelled ``-0``.
+def minus_zero_ids(raw: bytes, depth: int) -> frozenset[int]:
+    """Which objects at nesting ``depth``, counted from 0, have an ``id`` spelled ``-0``.
 
     Asked of accepted documents only, and of few: the value alone can't tell ``-0`` from ``0``.
+    Depth is 1 for a lone message and 2 for the members of a batch.
     """
-    text, at, level, name, before = raw.decode(), 0, 0, "", ""
+    text, at, level, position, name, before = raw.decode(), 0, 0, 0, "", ""
+    found = set()
     while (match := _TOKEN.match(text, at)) and match.lastgroup != "end":
-        at, word = match.end(), match[match.lastgroup or 0]
-        if word in ("{", "["):
-            level += 1
-        elif word in ("}", "]"):
-            level -= 1
-        elif word == ":":
-            name = before
-        elif word == "-0" and level == depth and name == "id":
-            return True
-        if match.lastgroup in ("clean", "escaped"):
-            before = str(judge_document(f'"{word}"'.encode(), profile="spec").value)
-        elif word == ",":
-            name = ""
-    return False
+        at, kind, word = match.end(), match.lastgroup, match[match.lastgroup or 0]
+        if kind == "mark":
+            level += (word in "[{") - (word in "]}")
+            name = before if word == ":" else ""
+            position += word == "," and level == depth - 1
+        elif word == "-0" and kind == "number" and level == depth and name == "id":
+            found.add(position)
+        elif kind in ("clean", "escaped"):
+            before = word if kind == "clean" else _ESCAPE.sub(_plain, word)
+    return frozenset(found)

@@ -7,6 +7,7 @@ caused it, and the judge alone says whether that frame could.
 from __future__ import annotations
 
 import marshal
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -83,18 +84,43 @@ def _charge(  # noqa: PLR0911 - one return for each way in which an effect has n
 def same_arguments(said: Mapping[str, object], done: Mapping[str, object]) -> bool:
     """Whether two argument objects are equal as typed values: 1, 1.0 and true differ.
 
-    The order of names is not compared: the executor takes names, not positions.
+    The order of names is not compared, at any depth: what acts takes names, not positions.
     """
-    if said.keys() != done.keys():
-        return False
     try:
-        return all(_typed(said[k]) == _typed(done[k]) for k in said)
-    except ValueError:  # nested too deeply for marshal, which then says nothing of equality
-        return dict(said) == dict(done)
+        if _packed(said) == _packed(done):
+            return True
+    except ValueError:  # nested too deeply for marshal, or a type that it does not know
+        pass
+    return _alike(said, done)
 
 
-def _typed(value: Any) -> bytes:
-    return marshal.dumps(value, 2)
+def _packed(arguments: Mapping[str, Any]) -> bytes:
+    return marshal.dumps(dict(arguments), 2)
+
+
+def _alike(one: object, other: object) -> bool:
+    """Compare value by value, with a list in place of the stack that deep nesting would blow."""
+    pairs: list[tuple[Any, Any]] = [(one, other)]
+    while pairs:
+        a, b = pairs.pop()
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            if a.keys() != b.keys():
+                return False
+            pairs += [(a[name], b[name]) for name in a]
+        elif isinstance(a, list) and isinstance(b, list):
+            if len(a) != len(b):
+                return False
+            pairs += zip(a, b, strict=True)
+        elif a != b or _sort(a) != _sort(b):
+            return False
+    return True
+
+
+def _sort(value: object) -> object:
+    """What tells equal scalars apart: true from 1 from 1.0, and 0.0 from -0.0."""
+    if isinstance(value, float):
+        return math.copysign(1.0, value)
+    return type(value) if isinstance(value, (bool, int)) else None
 
 
 def _finding(trace: Trace, effect: Effect, rule: str, why: str) -> Finding:

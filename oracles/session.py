@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from oracles.document import judge_document, spelled_minus_zero
+from oracles.document import judge_document, minus_zero_ids
 from oracles.message import META_VERSION, is_integer, kind_of, mcp_fault, rpc_fault, usable_id
 from oracles.records import Call, FrameVerdict, Judgement, Kind
 from oracles.rules import BY_ID
@@ -131,7 +131,7 @@ def _frame(raw: bytes, start: int, end: int, contract: Contract, state: _State) 
     if isinstance(value, list):
         said = _batch(value, raw, contract, state)
     elif isinstance(value, dict):
-        said = _message(value, contract, state, minus_zero=_minus_zero(raw, 1))
+        said = _message(value, contract, state, minus_zero=0 in _minus_zeros(raw, 1))
     else:
         said = _Said("rpc-not-object")
     if said.rejected:
@@ -139,9 +139,9 @@ def _frame(raw: bytes, start: int, end: int, contract: Contract, state: _State) 
     return _answered(said, start, end)
 
 
-def _minus_zero(raw: bytes, depth: int) -> bool:
-    """Whether an id is spelled -0, asked once for a frame and cheaply where no -0 is in it."""
-    return bool(_MINUS_ZERO.search(raw)) and spelled_minus_zero(raw, depth)
+def _minus_zeros(raw: bytes, depth: int) -> frozenset[int]:
+    """The messages whose id is spelled -0, asked once and cheaply where no -0 is in the frame."""
+    return minus_zero_ids(raw, depth) if _MINUS_ZERO.search(raw) else frozenset()
 
 
 def _framing(raw: bytes, contract: Contract) -> str:
@@ -179,12 +179,12 @@ def _batch(members: list[Any], raw: bytes, contract: Contract, state: _State) ->
     """Judge all members before any counts; strict rejects the batch for one bad member."""
     if contract.version != "2025-03-26" or not members or _initializes(members):
         return _Said("rpc-batch", "batch")
-    mark, zero = state.mark(), _minus_zero(raw, 2)
+    mark, zeros = state.mark(), _minus_zeros(raw, 2)
     judged = [
-        _message(member, contract, state, minus_zero=zero)
+        _message(member, contract, state, minus_zero=position in zeros)
         if isinstance(member, dict)
         else _Said("rpc-not-object")
-        for member in members
+        for position, member in enumerate(members)
     ]
     calls = tuple(call for said in judged for call in said.calls)
     if any(said.rejected for said in judged):

@@ -91,10 +91,23 @@ def test_spec_drops_an_argument_that_no_tool_declares() -> None:
 def test_minus_zero_is_told_from_zero_wherever_the_id_stands(profile: str) -> None:
     deep = NEW.with_argument('"count":-0,"options":{"id":-0,"b":[-0]}')
     zero, minus = deep.replace(b'"id":7', b'"id":0'), deep.replace(b'"id":7', b'"id":-0')
-    marks = deep.replace(b'"id":7,', b"").replace(b"act-1", b"{[:,\\u0022")
     assert rules(NEW, zero, profile=profile) == [""]
     assert rules(NEW, minus, profile=profile) == ["rpc-id"]
-    assert rules(NEW, marks[:-2] + b',"id": -0 }\n', profile=profile) == ["rpc-id"]
+
+
+@pytest.mark.parametrize("mark", [*"{}[]:,", "-0", "id"])
+def test_a_string_that_looks_like_syntax_does_not_hide_minus_zero(mark: str) -> None:
+    call = NEW.call(action=mark).replace(b'"id":7,', b"")[:-2]
+    assert rules(NEW, call + b',"id": 0 }\n', profile="spec") == [""]
+    assert rules(NEW, call + b',"id": -0 }\n', profile="spec") == ["rpc-id"]
+
+
+def test_minus_zero_in_a_batch_blames_its_own_member_only() -> None:
+    zero, minus = BATCHED.call(0), BATCHED.call(0, action="b").replace(b'"id":0', b'"id":-0')
+    opened = BATCHED.initialize(9) + BATCHED.ready()
+    for members in ((zero, minus), (minus, zero)):
+        calls = judge(BATCHED, opened + batch(*members), profile="spec").calls()
+        assert [call.arguments["action"] for call in calls] == ["act-1"]
 
 
 def batch(*members: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,9 +14,9 @@ from strategies.contract import Contract
 from tests.oracles.lines import Lines
 from tests.oracles.plants import MAX_DEPTH, MAX_FRAME, PLANTS, Plant
 
-CASES = [(plant, Lines(version)) for plant in PLANTS for version in plant.versions]
-NAMES = [f"{n}-{plant.rule}-{lines.version}" for n, (plant, lines) in enumerate(CASES)]
-planted = pytest.mark.parametrize(("plant", "lines"), CASES, ids=NAMES)
+NAMES = [f"{n}-{plant.rule}" for n, plant in enumerate(PLANTS)]
+planted = pytest.mark.parametrize("plant", PLANTS, ids=NAMES)
+PROFILES = ("strict", "spec")
 
 
 def judge(lines: Lines, data: bytes, **terms: Any) -> Judgement:
@@ -29,26 +30,24 @@ def verdict_on_bad(plant: Plant, lines: Lines, profile: str) -> FrameVerdict:
 
 
 @planted
-def test_a_violation_is_named_where_the_profile_has_the_rule(plant: Plant, lines: Lines) -> None:
-    for profile in ("strict", "spec"):
+def test_a_violation_is_named_where_the_profile_has_the_rule(plant: Plant) -> None:
+    for lines, profile in product(map(Lines, plant.versions), PROFILES):
         ruled = profile in BY_ID[plant.rule].profiles
         assert verdict_on_bad(plant, lines, profile).rule == (plant.rule if ruled else "")
 
 
 @planted
-def test_the_nearest_healthy_frame_passes_under_both_profiles(plant: Plant, lines: Lines) -> None:
-    before = lines.opened() if plant.rule == "life-closed" else plant.before(lines)
-    for profile in ("strict", "spec"):
+def test_the_nearest_healthy_frame_passes_under_both_profiles(plant: Plant) -> None:
+    for lines, profile in product(map(Lines, plant.versions), PROFILES):
+        before = lines.opened() if plant.rule == "life-closed" else plant.before(lines)
         judged = judge(lines, before + plant.good(lines), profile=profile)
         assert judged.frames[-1].rule == ""
 
 
 @planted
-def test_what_breaks_a_rule_never_acts_and_is_answered_by_the_rule(
-    plant: Plant, lines: Lines
-) -> None:
+def test_what_breaks_a_rule_never_acts_and_is_answered_by_the_rule(plant: Plant) -> None:
     rule = BY_ID[plant.rule]
-    for profile in rule.profiles:
+    for lines, profile in product(map(Lines, plant.versions), rule.profiles):
         verdict = verdict_on_bad(plant, lines, profile)
         assert (verdict.layer, verdict.calls) == (rule.layer, ())
         if rule.id == "life-closed":
@@ -57,7 +56,7 @@ def test_what_breaks_a_rule_never_acts_and_is_answered_by_the_rule(
             assert (verdict.reply, verdict.code) == ("optional-error", rule.code)
         else:
             assert verdict.reply == ("either" if rule.layer == "tool" else "error")
-            assert (verdict.code, verdict.ids, verdict.closes) == (rule.code, (7,), False)
+            assert (verdict.code, verdict.closes, len(verdict.ids)) == (rule.code, False, 1)
 
 
 def test_every_rule_is_planted() -> None:

@@ -1,0 +1,111 @@
+"""Oracle *non-action*: an effect without ground is charged, a granted one is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from oracles.effects import non_action, same_arguments
+from oracles.rules import ORACLE_RULES
+from oracles.session import judge_session
+from strategies.contract import Contract
+from targets.records import Effect, Trace
+from tests.oracles.lines import Lines
+
+LINES = Lines("2025-11-25")
+OPENED = LINES.opened()
+GOOD = LINES.call(1, action="good", count=1)
+HALF = LINES.call(2, action="half").replace(b'"2.0"', b'"2"')
+ADMIN = LINES.call(3, "admin_reset", action="admin")
+STRANGER = LINES.request(
+    "tools/call",
+    {"name": "record", "arguments": {"action": "who"}, "_meta": {"wirefence/token": "?"}},
+    4,
+)
+DATA = OPENED + GOOD + ADMIN + STRANGER + HALF + LINES.call(5, action="late") + b'{"action":"tail"'
+GOOD_END = len(OPENED + GOOD)
+ARGUMENTS = {"action": "good", "count": 1}
+
+
+def ran(action: str, tool: str = "record", fed: int = len(DATA)) -> Effect:
+    return Effect(tool, {"action": action}, fed)
+
+
+def good(tool: str = "record", fed: int = GOOD_END, **arguments: Any) -> Effect:
+    return Effect(tool, {**ARGUMENTS, **arguments}, fed)
+
+
+def charged(*effects: Effect, policy: Any = "close") -> list[str]:
+    judgement = judge_session(DATA, Contract(policy=policy))
+    return [each.rule for each in non_action(DATA, judgement, Trace("t", b"", effects))]
+
+
+GROUNDLESS = [
+    ((ran("half"),), "act-rejected"),
+    ((ran("admin", "admin_reset"),), "act-unauthorized"),
+    ((ran("who"),), "act-unauthorized"),
+    ((good(), good()), "act-twice"),
+    ((good(fed=GOOD_END - 1),), "act-early"),
+    ((ran("late"),), "act-after-close"),
+    ((good(count=2),), "act-altered"),
+    ((good(count=True),), "act-altered"),
+    ((good(count=1.0),), "act-altered"),
+    ((good(note="x"),), "act-altered"),
+    ((ran("good"),), "act-altered"),
+    ((good(tool="write_file"),), "act-altered"),
+    ((ran("never"),), "act-unfounded"),
+    ((Effect("record", {}, 9),), "act-unfounded"),
+]
+
+
+@pytest.mark.parametrize(("effects", "rule"), GROUNDLESS)
+def test_an_effect_without_ground_is_charged(effects: tuple[Effect, ...], rule: str) -> None:
+    assert charged(*effects) == [rule]
+
+
+def test_every_rule_is_planted_but_the_one_that_replies_show() -> None:
+    assert {rule for _, rule in GROUNDLESS} | {"act-missing"} == set(ORACLE_RULES["non-action"])
+
+
+def test_granted_effects_are_not_charged() -> None:
+    assert charged() == charged(good()) == charged(good(fed=len(DATA))) == []
+    assert charged(good(), ran("late"), policy="continue") == []
+
+
+def test_the_unterminated_tail_is_rejected() -> None:
+    assert charged(ran("tail"), policy="continue") == ["act-rejected"]
+
+
+@pytest.mark.parametrize(
+    ("said", "done", "same"),
+    [
+        ({"a": 1, "b": "x"}, {"b": "x", "a": 1}, True),
+        ({"o": {"a": 1, "b": [{}, None]}}, {"o": {"b": [{}, None], "a": 1}}, True),
+        ({"a": "x" * 2}, {"a": "".join(["x", "x"])}, True),
+        ({"a": 1}, {"a": 1.0}, False),
+        ({"a": 1}, {"a": True}, False),
+        ({"a": [0]}, {"a": [False]}, False),
+        ({"a": 0.0}, {"a": -0.0}, False),
+        ({"a": None}, {}, False),
+        ({"a": [1, 2]}, {"a": [2, 1]}, False),
+        ({"a": [1]}, {"a": [1, 1]}, False),
+        ({"a": {"b": 1}}, {"a": {"b": 1, "c": 1}}, False),
+        ({"a": "\u00e9"}, {"a": "e\u0301"}, False),
+    ],
+)
+def test_arguments_are_compared_as_typed_values(
+    said: dict[str, object], done: dict[str, object], *, same: bool
+) -> None:
+    assert same_arguments(said, done) is same_arguments(done, said) is same
+
+
+def nested(value: object) -> dict[str, object]:
+    for _ in range(100_000):
+        value = [value]
+    return {"a": value}
+
+
+def test_deep_arguments_are_compared_by_type_as_well() -> None:
+    assert same_arguments(nested(1), nested(1))
+    assert not same_arguments(nested(1), nested(1.0))

@@ -1,0 +1,143 @@
+"""Oracle *reply*: each wrong, missing or telling answer is found; honest answers are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from oracles.replies import replies
+from oracles.rules import ORACLE_RULES
+from oracles.session import judge_session
+from oracles.transcript import lines_of
+from oracles.transcript_judge import judge_reply
+from strategies.contract import Contract
+from strategies.records import Case, Frame, Version
+from targets.records import Effect, Ending, Trace
+from tests.oracles.lines import Lines, line
+
+LINES = Lines("2025-11-25")
+HELLO = LINES.opened()
+CALL, LIST = LINES.call(1, action="ran-1"), LINES.request("tools/list", name=2)
+REFUSED = LINES.call(3, "nothing", action="lost-3")
+BAD = LINES.call(4, action="lost-4").replace(b'"2.0"', b'"2"')
+BROKEN = b'{"id":5,\n'
+
+
+def result(name: Any, **members: Any) -> bytes:
+    return line({"jsonrpc": "2.0", "id": name, "result": members})
+
+
+def error(name: Any, code: int, text: str = "no") -> bytes:
+    return line({"jsonrpc": "2.0", "id": name, "error": {"code": code, "message": text}})
+
+
+INIT = result(0, protocolVersion="2025-11-25")
+DONE, TOOLS, NO = result(1, content=[]), result(2, tools=[]), error(3, -32602)
+FAILED = result(3, content=[], isError=True)
+
+
+def found_in(
+    sent: bytes,
+    out: bytes,
+    *,
+    policy: Any = "continue",
+    ran: tuple[str, ...] = ("ran-1",),
+    ending: Ending = "open",
+    version: Version = "2025-11-25",
+) -> list[str]:
+    contract = Contract(version, policy=policy)
+    nonces = ("ran-1", "lost-3", "lost-4")
+    frames = tuple(
+        Frame(raw, next((n for n in nonces if n.encode() in raw), ""))
+        for raw in sent.splitlines(keepends=True)
+    )
+    effects = tuple(Effect("record", {"action": name}, len(sent)) for name in ran)
+    said = [judge_reply(each, version) for each in lines_of(out)]
+    trace = Trace("t", out, effects, ending)
+    return [
+        each.rule
+        for each in replies(Case(frames), judge_session(sent, contract), trace, said, contract)
+    ]
+
+
+HONEST = [
+    (HELLO + CALL + LIST, INIT + DONE + TOOLS),
+    (HELLO + CALL + LIST, TOOLS + DONE + INIT),
+    (HELLO + CALL + REFUSED, INIT + DONE + NO),
+    (HELLO + CALL + REFUSED, INIT + DONE + FAILED),
+    (HELLO + BAD + CALL, INIT + DONE),
+    (HELLO + BAD + CALL, INIT + error(4, -32600) + DONE),
+    (HELLO + BAD + CALL, INIT + error(None, -32600) + DONE),
+    (HELLO + BROKEN + CALL, INIT + error(None, -32700) + DONE),
+    (HELLO + LINES.note("x") + CALL, INIT + DONE),
+]
+WRONG = [
+    (HELLO + CALL, INIT + DONE + result(99), "reply-id"),
+    (HELLO + CALL, INIT + DONE + result("1", content=[]), "reply-id"),
+    (HELLO + CALL + LIST, INIT + result(1, tools=[]) + TOOLS, "reply-id"),
+    (HELLO + CALL, INIT + error(1, -32602), "reply-code"),
+    (HELLO + CALL + REFUSED, INIT + DONE + error(3, -32601), "reply-code"),
+    (HELLO + CALL + REFUSED, INIT + DONE + result(3, content=[]), "reply-code"),
+    (HELLO + BAD + CALL, INIT + error(4, -32700) + DONE, "reply-code"),
+    (HELLO + BROKEN + CALL, INIT + error(None, -32600) + DONE, "reply-code"),
+    (HELLO + CALL, INIT + DONE + DONE, "reply-twice"),
+    (HELLO + CALL, INIT + DONE + error(None, -32600), "reply-to-notification"),
+    (HELLO + CALL + LIST, INIT + DONE, "reply-missing"),
+    (HELLO + BAD + CALL, INIT + result(4, content=[]) + DONE, "reply-to-rejected"),
+    (HELLO + BAD + CALL, INIT, "session-resync"),
+    (HELLO + CALL + REFUSED, INIT + DONE + error(3, -32602, "lost-3 failed"), "reply-leak"),
+    (
+        HELLO + CALL + REFUSED,
+        INIT + DONE + error(3, -32602, "Traceback (most recent call last)"),
+        "reply-leak",
+    ),
+    (HELLO + CALL, INIT + result(1, content=[Contract().token]), "reply-leak"),
+]
+
+
+@pytest.mark.parametrize(("sent", "out"), HONEST)
+def test_honest_answers_are_no_finding(sent: bytes, out: bytes) -> None:
+    assert found_in(sent, out) == []
+
+
+@pytest.mark.parametrize(("sent", "out", "rule"), WRONG)
+def test_a_wrong_answer_is_one_finding(sent: bytes, out: bytes, rule: str) -> None:
+    assert found_in(sent, out) == [rule]
+
+
+def test_every_rule_is_planted() -> None:
+    wrong = {rule for _, _, rule in WRONG}
+    assert wrong == {*ORACLE_RULES["reply"], "session-resync"}
+
+
+def test_nothing_is_answered_after_the_close() -> None:
+    late = HELLO + BAD + CALL
+    assert found_in(late, INIT + error(4, -32600), policy="close", ran=()) == []
+    for answer in (DONE, error(1, -32600)):
+        assert found_in(late, INIT + answer, policy="close", ran=()) == ["reply-to-rejected"]
+
+
+def test_success_without_an_effect_is_a_lie() -> None:
+    assert found_in(HELLO + CALL, INIT + DONE, ran=()) == ["act-missing"]
+
+
+def test_the_dead_owe_no_answers() -> None:
+    assert found_in(HELLO + CALL, INIT, ran=(), ending="crashed") == []
+
+
+def test_an_id_of_a_rejected_frame_may_be_used_again() -> None:
+    again = LINES.request("tools/list", name=4)
+    out = INIT + error(4, -32600) + result(4, tools=[])
+    assert found_in(HELLO + BAD + again, out, ran=()) == []
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_batch_is_answered_in_full(together: bool) -> None:
+    lines = Lines("2025-03-26")
+    sent = lines.opened() + b"[" + lines.call(1, action="ran-1")[:-1] + b"," + LIST[:-1] + b"]\n"
+    parts = [DONE[:-1], TOOLS[:-1]]
+    whole = b"[" + b",".join(parts) + b"]\n"
+    part = b"[" + parts[0] + b"]\n"
+    found = found_in(sent, INIT + (whole if together else part), version="2025-03-26")
+    assert found == ([] if together else ["reply-missing"])

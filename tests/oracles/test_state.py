@@ -1,0 +1,64 @@
+"""Oracle *session*: a control session without the rejected frames, and what differs from it."""
+
+from __future__ import annotations
+
+from oracles.rules import ORACLE_RULES
+from oracles.session import judge_session
+from oracles.state import control_of, state
+from strategies.contract import Contract
+from strategies.records import Case, Frame
+from targets.records import Effect, Trace
+from tests.oracles.lines import Lines
+
+LINES = Lines("2025-11-25")
+HELLO = (LINES.initialize(), LINES.ready())
+CALL, REFUSED, BAD = LINES.call(3), LINES.call(4, "nothing"), b"{\n"
+KEPT = Contract(policy="continue")
+
+
+def control(*lines: bytes, contract: Contract = KEPT) -> bytes | None:
+    case = Case(tuple(Frame(raw) for raw in lines))
+    found = control_of(case, judge_session(case.data, contract))
+    return found and found.data
+
+
+def effect(**arguments: object) -> Effect:
+    return Effect("record", {"action": "a", **arguments}, 9)
+
+
+def trace(*effects: Effect) -> Trace:
+    return Trace("t", b"", effects)
+
+
+def test_the_control_has_all_but_the_rejected_frames() -> None:
+    found = control(*HELLO, BAD, REFUSED, b"\n", CALL, b"tail")
+    assert found == b"".join((*HELLO, REFUSED, CALL))
+
+
+def test_several_lines_written_as_one_frame_are_parted() -> None:
+    assert control(b"".join(HELLO), BAD + CALL) == b"".join((*HELLO, CALL))
+
+
+def test_there_is_no_control_where_it_would_show_nothing() -> None:
+    assert control(*HELLO, CALL) is None
+    assert control(*HELLO, CALL, BAD) is None
+    assert control(*HELLO, BAD, CALL, contract=Contract()) is None
+
+
+def test_other_effects_than_in_the_control_are_one_finding() -> None:
+    different = [
+        (trace(effect()), trace()),
+        (trace(), trace(effect())),
+        (trace(effect(count=1)), trace(effect(count=1.0))),
+        (trace(effect(), effect(x=1)), trace(effect(x=1), effect())),
+    ]
+    for seen, expected in different:
+        (found,) = state(seen, expected)
+        assert (found.oracle, found.rule) == ("session", "session-state")
+    assert set(ORACLE_RULES["session"]) == {"session-state", "session-resync"}
+
+
+def test_equal_effects_are_no_finding_however_the_bytes_came() -> None:
+    assert state(trace(), trace()) == []
+    other = Effect("record", {"count": 1, "action": "a"}, 70, after_eof=True)
+    assert state(trace(effect(count=1)), trace(other)) == []
