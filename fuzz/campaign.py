@@ -7,34 +7,44 @@ worker, at any moment loses at most the cases in flight.
 from __future__ import annotations
 
 import multiprocessing
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from fuzz.errors import UsageError
+from fuzz.apart import Failed, end_of, starting
 from fuzz.events import Finished, Found, Listener, Progress, Started, Tally
 from fuzz.plan import Plan, build, target_names
 from fuzz.store import Store
-from fuzz.worker import Batch, Share, in_flight, work
+from fuzz.worker import UNBEGUN, Batch, Share, in_flight, work
 from oracles.records import Finding, finding
 from strategies.records import Case
+from targets.errors import TargetError
 from targets.parsers.configs import library_versions
 
-__all__ = ["Budget", "campaign"]
+__all__ = ["PATIENCE", "Budget", "campaign"]
 
-_PATIENCE = 30.0
+PATIENCE = 60.0
+"""Seconds that one case may take before its process is ended and the case filed as a hang."""
+
+_TICK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long to go on: seconds, or a number of generated cases; and with how many processes."""
+    """How long to go on: seconds, or a number of generated cases; and with how many processes.
+
+    ``patience`` (seconds) bounds one case, so a campaign ends at most that much after ``seconds``.
+    """
 
     seconds: float | None = None
     cases: int | None = None
     workers: int = 1
+    patience: float = PATIENCE
 
 
 @dataclass(slots=True)
@@ -67,6 +77,20 @@ class _Worker:
     share: Share
     process: BaseProcess
     pipe: Connection
+    at: bytes = UNBEGUN
+    since: float = field(default_factory=time.monotonic)
+    hung: bool = False
+
+    def stuck(self, patience: float) -> bool:
+        """Whether the case in flight has been the same for longer than ``patience`` seconds."""
+        at, now = self.share.marker.read_bytes(), time.monotonic()
+        if at != self.at:
+            self.at, self.since = at, now
+        return at != UNBEGUN and now - self.since > patience
+
+    def gone(self) -> bool:
+        """Whether the process has ended, even if a child of it still holds the pipe open."""
+        return not self.process.is_alive() and not self.pipe.poll()
 
 
 def campaign(  # noqa: PLR0913 - the whole of a campaign's input, once
@@ -81,84 +105,124 @@ def campaign(  # noqa: PLR0913 - the whole of a campaign's input, once
     """Run ``given`` cases, then generated ones until the budget is spent; return new findings.
 
     Findings go to ``out``, one for each signature; those already there or in ``known`` are not
-    new. Raises UsageError where a target cannot be made or ``out`` cannot be written.
+    new. Ctrl-C ends the campaign as a spent budget does. Raises UsageError where ``out`` cannot be
+    read or written, TargetError where a target cannot be used, RuntimeError for a fault of ours.
     """
     names = target_names(build(plan))
     store = Store(out)
-    try:
-        (out / "in-flight").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"cannot write to {out}: {error.strerror}", "choose another --out"
-        ) from error
+    store.prepare()
     seen = store.signatures() | known
     state = _State(store, listener, seen, time.monotonic(), library_versions())
     listener(Started(plan.seed, names, budget.workers, len(seen), str(out)))
-    reason = "done"
-    workers = [_start(plan, share) for share in _shares(budget, out, given)]
-    try:
-        _serve(plan, state, workers)
-    except KeyboardInterrupt:
-        reason = "interrupted"
-    finally:
-        for each in workers:
-            each.process.terminate()
-            each.process.join()
+    with tempfile.TemporaryDirectory(prefix="wirefence-") as markers:
+        shares = _shares(budget, Path(markers), given)
+        reason = _Fleet(plan, budget, state).run(shares)
     listener(Finished(time.monotonic() - state.begun, state.tally, state.found, reason))
     return state.found
 
 
-def _shares(budget: Budget, out: Path, given: Sequence[Case]) -> list[Share]:
+def _shares(budget: Budget, markers: Path, given: Sequence[Case]) -> list[Share]:
     deadline = None if budget.seconds is None else time.monotonic() + budget.seconds
     count = max(1, budget.workers)
-    shares = []
-    for place in range(count):
-        marker = out / "in-flight" / f"worker-{place}"
-        marker.write_bytes(bytes(16))
-        mine = tuple(given[place::count])
-        shares.append(Share(place, count, marker, 0, budget.cases, deadline, mine))
-    return shares
+    return [
+        Share(
+            first=place,
+            step=count,
+            marker=markers / f"worker-{place}",
+            limit=budget.cases,
+            deadline=deadline,
+            given=tuple(given[place::count]),
+            given_at=place,
+        )
+        for place in range(count)
+    ]
 
 
-def _start(plan: Plan, share: Share) -> _Worker:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=work, args=(plan, share, theirs), daemon=True)
-    process.start()
-    theirs.close()
-    return _Worker(share, process, ours)
+@dataclass(slots=True)
+class _Fleet:
+    """The running workers: takes what they say and replaces those that die."""
 
+    plan: Plan
+    budget: Budget
+    state: _State
+    running: dict[Connection, _Worker] = field(default_factory=dict)
 
-def _serve(plan: Plan, state: _State, workers: list[_Worker]) -> None:
-    """Take batches until every worker has said its last; replace workers that die."""
-    running = {worker.pipe: worker for worker in workers}
-    while running:
-        for ready in wait(list(running)):
-            worker = running[ready]  # type: ignore[index]
-            try:
-                batch: Batch = worker.pipe.recv()
-            except EOFError:
-                del running[worker.pipe]
-                again = _bury(plan, state, worker)
-                if again is not None:
-                    running[again.pipe] = again
-                    workers.append(again)
-                continue
-            state.take(batch)
-            if batch.last:
-                del running[worker.pipe]
+    def run(self, shares: Sequence[Share]) -> str:
+        """Serve workers on ``shares`` until all have said their last; return why that was."""
+        # Its own start would let Ctrl-C through to the workers again.
+        resource_tracker.ensure_running()
+        try:
+            for share in shares:
+                self._start(share)
+            while self.running:
+                self._turn()
+        except KeyboardInterrupt:
+            return "interrupted"
+        finally:
+            self._stop()
+        return "done"
 
+    def _start(self, share: Share) -> None:
+        share.marker.write_bytes(UNBEGUN)
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=work, args=(self.plan, share, theirs), daemon=True)
+        with starting():
+            process.start()
+            self.running[ours] = _Worker(share, process, ours)
+        theirs.close()
 
-def _bury(plan: Plan, state: _State, worker: _Worker) -> _Worker | None:
-    """File the case that a worker died of, and start another one behind it."""
-    worker.process.join(_PATIENCE)
-    code = worker.process.exitcode
-    if code is not None and code > 0:
-        raise RuntimeError(f"a worker ended with exit code {code}; its traceback is on stderr")
-    victim = in_flight(plan, worker.share)
-    if victim is None:
-        raise RuntimeError(f"a worker died at its start (exit code {code})")
-    case, rest = victim
-    summary = f"the process died with exit code {code}"
-    state.save(finding("liveness", "live-crash", "process", f"exit {code}", summary), case)
-    return _start(plan, rest)
+    def _stop(self) -> None:
+        """End every worker at once: what they found is on disk, what they do is not wanted."""
+        for worker in self.running.values():
+            worker.process.kill()
+        for worker in self.running.values():
+            worker.process.join()
+
+    def _turn(self) -> None:
+        ready = wait(list(self.running), _TICK)
+        for worker in list(self.running.values()):
+            if worker.pipe in ready:
+                self._hear(worker)
+            elif worker.gone():
+                self._bury(worker)
+            elif worker.stuck(self.budget.patience):
+                worker.hung = True
+                worker.process.kill()
+
+    def _hear(self, worker: _Worker) -> None:
+        try:
+            said: Batch | Failed = worker.pipe.recv()
+        except (EOFError, OSError):  # OSError: it died in the middle of a message
+            self._bury(worker)
+            return
+        if isinstance(said, Failed):
+            raise said.raised()
+        self.state.take(said)
+        if said.last:
+            del self.running[worker.pipe]
+            worker.process.join()
+
+    def _bury(self, worker: _Worker) -> None:
+        """File the case that a worker died of, and start another one behind it."""
+        del self.running[worker.pipe]
+        worker.pipe.close()
+        end = end_of(worker.process)
+        victim = in_flight(self.plan, worker.share)
+        if victim is None:
+            raise TargetError(
+                f"a worker died before its first case ({end})", "try the targets one by one"
+            )
+        case, rest = victim
+        self.state.save(self._death(worker, end), case)
+        if rest.deadline is None or time.monotonic() < rest.deadline:
+            self._start(rest)
+
+    def _death(self, worker: _Worker, end: str) -> Finding:
+        # Which of several targets it was, nobody is left to say.
+        names = self.plan.targets
+        name = names[0] if len(names) == 1 else "process"
+        if worker.hung:
+            summary = f"no end of the case within {self.budget.patience:g} s"
+            return finding("liveness", "live-hang", name, "process", summary)
+        return finding("liveness", "live-crash", name, end, f"the process died ({end})")

@@ -6,10 +6,13 @@ Wirefence itself. stdout holds the report, stderr everything else.
 
 from __future__ import annotations
 
+import io
+import math
 import os
 import secrets
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,11 +20,11 @@ import click
 from rich.console import Console
 
 from fuzz import bench as benchmarks
-from fuzz.campaign import Budget, campaign
+from fuzz.campaign import PATIENCE, Budget, campaign
 from fuzz.drivers import corpus, hypothesis_cases
 from fuzz.errors import FOUND, NOTHING, OWN_FAILURE, USAGE, UsageError
 from fuzz.events import Event, Finished, Found, Listener
-from fuzz.explain import explain
+from fuzz.explain import explain_apart
 from fuzz.plan import DEFAULT_TARGETS, Plan, build
 from fuzz.probe import probe
 from fuzz.report import as_json, as_table, fan_out, live, plain
@@ -42,6 +45,13 @@ _TARGET = click.option(
     multiple=True,
     help="parsers, gateway, a parser's name, planted:NAME or package.module:factory; repeatable.",
 )
+_PATIENCE = click.option(
+    "--patience",
+    type=click.FloatRange(min=0.1),
+    default=PATIENCE,
+    show_default=True,
+    help="Seconds until a target is said to hang.",
+)
 _HYPOTHESIS_CASES = 100
 
 
@@ -58,6 +68,7 @@ def cli() -> None:
 @_TARGET
 @click.option("--corpus", "folders", multiple=True, type=click.Path(path_type=Path))
 @click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
+@_PATIENCE
 @click.option("--out", type=click.Path(path_type=Path), default=Path(".wirefence/findings"))
 @_FORMAT
 def campaign_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
@@ -67,6 +78,7 @@ def campaign_command(  # noqa: PLR0913, PLR0917 - click passes one for each opti
     targets: tuple[str, ...],
     folders: tuple[Path, ...],
     workers: int,
+    patience: float,
     out: Path,
     form: str,
 ) -> int:
@@ -74,9 +86,7 @@ def campaign_command(  # noqa: PLR0913, PLR0917 - click passes one for each opti
 
     Committed crashes and corpora come first, then Hypothesis, then the random grammar.
     """
-    if seconds is not None and cases is not None:
-        raise UsageError("--seconds and --cases were both given", "give one of them")
-    budget = Budget(60.0 if seconds is None and cases is None else seconds, cases, workers)
+    budget = _budget(seconds, cases, workers, patience)
     plan = Plan(targets or DEFAULT_TARGETS, _seed(seed))
     given, known = _given(folders, plan.seed)
     found: list[Found] = []
@@ -93,8 +103,17 @@ def campaign_command(  # noqa: PLR0913, PLR0917 - click passes one for each opti
             plan, budget, out, fan_out(keep, listener), given=given, known=known
         )
     )
-    click.echo((as_json if form == "json" else as_table)(ends[0], found))
+    _print((as_json if form == "json" else as_table)(ends[0], found))
     return FOUND if found else NOTHING
+
+
+def _budget(seconds: float | None, cases: int | None, workers: int, patience: float) -> Budget:
+    if seconds is not None and cases is not None:
+        raise UsageError("--seconds and --cases were both given", "give one of them")
+    if any(math.isnan(each) for each in (seconds or 0.0, patience)):
+        raise UsageError("nan is no number of seconds", "give a number")
+    default = 60.0 if cases is None else None
+    return Budget(default if seconds is None else seconds, cases, workers, patience)
 
 
 def _seed(text: str) -> int:
@@ -116,32 +135,51 @@ def _given(folders: tuple[Path, ...], seed: int) -> tuple[list[Case], frozenset[
 
 
 def _with_progress(run: Callable[[Listener], T]) -> T:
-    """Give ``run`` a listener on stderr: live on a terminal, lines elsewhere."""
-    if not sys.stderr.isatty():
-        return run(plain(sys.stderr))
-    bar, listener = live(Console(stderr=True))
-    with bar:
-        return run(listener)
+    """Give ``run`` a listener on stderr: live on a terminal, lines elsewhere.
+
+    What targets print meanwhile goes to stderr too: stdout is for the report.
+    """
+    with redirect_stdout(sys.stderr):
+        if not sys.stderr.isatty():
+            return run(plain(sys.stderr))
+        bar, listener = live(Console(stderr=True))
+        with bar:
+            return run(listener)
+
+
+def _print(text: str) -> None:
+    """Write the report; a reader that went away, as ``head`` does, changes no exit code."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @cli.command("explain")
 @click.argument("file")
 @click.option("--protocol", type=click.Choice(VERSIONS), help="MCP version of the session.")
 @_TARGET
+@_PATIENCE
 @_FORMAT
-def explain_command(file: str, protocol: str | None, targets: tuple[str, ...], form: str) -> int:
+def explain_command(
+    file: str, protocol: str | None, targets: tuple[str, ...], patience: float, form: str
+) -> int:
     """Show what the judge, every parser and the gateway make of FILE ('-' for stdin).
 
     FILE holds raw stdin bytes: one frame, or a session. Exit 1 if that shows findings.
     """
     case = _case(file, protocol)
-    said = explain(case, build(Plan(targets or DEFAULT_TARGETS)))
-    click.echo(benchmarks.as_text(said.content) if form == "json" else said.text)
+    with redirect_stdout(sys.stderr):
+        examiner = build(Plan(targets or DEFAULT_TARGETS))
+    said = explain_apart(case, examiner, patience=patience)
+    _print(benchmarks.as_text(said.content) if form == "json" else said.text)
     return FOUND if said.content["findings"] else NOTHING
 
 
 def _case(file: str, protocol: str | None) -> Case:
     if file == "-":
+        if sys.stdin is None:
+            raise UsageError("stdin is closed", "name a file or pipe bytes in")
         return case_from_bytes(sys.stdin.buffer.read(), protocol=protocol or VERSIONS[-2])
     case = read_case(Path(file))
     return case_from_bytes(case.data, protocol=protocol, cuts=list(case.cuts)) if protocol else case
@@ -153,12 +191,17 @@ def quirks_command(*, write: bool) -> int:
     """Probe every installed parser's quirks and compare them with the stored ones."""
     probed = probe()
     if write:
-        quirks.QUIRKS_FILE.write_text(quirks.dump(probed))
+        try:
+            quirks.QUIRKS_FILE.write_text(quirks.dump(probed))
+        except OSError as error:
+            raise UsageError(
+                f"cannot write to {quirks.QUIRKS_FILE}: {error.strerror}", "mend its permissions"
+            ) from error
         click.echo(f"wrote {sum(map(len, probed.known.values()))} quirks")
         return NOTHING
     try:
         stored = quirks.load()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"no readable quirks file ({error})", "run with --write") from error
     lines = quirks.difference(stored, probed)
     click.echo("\n".join(lines) or "The stored quirks are what the installed parsers show.")
@@ -176,6 +219,9 @@ def bench_command(form: str) -> int:
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that is no UTF-8 still gets its text
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(standalone_mode=False)
     except UsageError as error:
@@ -186,9 +232,8 @@ def main() -> None:
         code = _complain(USAGE, "interrupted", "what was found so far is on disk")
     except click.ClickException as error:
         code = _complain(USAGE, error.format_message(), "see --help")
-    except BrokenPipeError:
-        sys.stderr.close()
-        code = NOTHING
+    except SystemExit as error:
+        code = _complain(USAGE, f"a target ended the process ({error.code})", "see its module")
     except Exception as error:  # noqa: BLE001 - the last place that can say whose fault it is
         Console(stderr=True).print_exception(show_locals=False)
         code = _complain(OWN_FAILURE, f"{type(error).__name__}: {error}", "please report this")

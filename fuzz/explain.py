@@ -7,24 +7,28 @@ who is at fault, without believing anybody.
 from __future__ import annotations
 
 import json
+import multiprocessing
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 
+from fuzz.apart import Failed, end_of, settle, starting, telling
 from fuzz.examine import Examiner, agrees, reading
 from fuzz.report import printable
 from oracles.agreement import Reading, effect_of
 from oracles.document import judge_document
 from oracles.features import features
-from oracles.records import FrameVerdict
+from oracles.records import Finding, FrameVerdict, finding
 from oracles.rules import BY_ID
 from oracles.session import judge_session
+from strategies.contract import Contract
 from strategies.records import Case
 from targets.harness import run
 from targets.parsers.canonical import describe
 from targets.parsers.configs import ParserConfig
 from targets.records import Outcome
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "explain", "explain_apart"]
 
 _SHOWN = 72
 
@@ -39,11 +43,56 @@ class Explanation:
 
 def explain(case: Case, examiner: Examiner) -> Explanation:
     """Judge a case, parse each of its frames with every parser, run it through every gateway."""
-    documents = [_document(raw, examiner) for raw in _documents(case)]
     gateways = [_gateway(case, examiner, name) for name in _gateway_names(examiner)]
+    return _explanation(case, examiner, gateways, examiner.examine(case))
+
+
+def explain_apart(case: Case, examiner: Examiner, *, patience: float) -> Explanation:
+    """Explain a case in another process: a target that takes it down or hangs is a finding.
+
+    Waits at most ``patience`` seconds. Raises what :func:`explain` raises.
+    """
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_tell, args=(case, examiner, theirs), daemon=True)
+    with starting():
+        process.start()
+    theirs.close()
+    try:
+        if not ours.poll(patience):
+            process.kill()
+            return _ended(case, "live-hang", f"no end of the case within {patience:g} s")
+        said: Explanation | Failed = ours.recv()
+    except (EOFError, OSError):
+        return _ended(case, "live-crash", f"the process died ({end_of(process)})")
+    if isinstance(said, Failed):
+        raise said.raised()
+    return said
+
+
+def _tell(case: Case, examiner: Examiner, pipe: Connection) -> None:
+    settle()
+    with telling(pipe):
+        pipe.send(explain(case, examiner))
+
+
+def _ended(case: Case, rule: str, summary: str) -> Explanation:
+    """What can be said of a case whose targets are gone: the judge's word and how they went."""
+    return _explanation(
+        case, Examiner((), ()), [], [finding("liveness", rule, "process", "", summary)]
+    )
+
+
+def _explanation(
+    case: Case,
+    examiner: Examiner,
+    gateways: list[dict[str, object]],
+    found: Sequence[Finding],
+) -> Explanation:
+    documents = [_document(raw, examiner) for raw in _documents(case)]
     findings = [
         {"oracle": f.oracle, "rule": f.rule, "target": f.target, "summary": f.summary}
-        for f in examiner.examine(case)
+        for f in found
     ]
     frames = _frames(case, examiner)
     content: dict[str, object] = {
@@ -70,9 +119,7 @@ def _show(raw: bytes) -> str:
 
 def _frames(case: Case, examiner: Examiner) -> list[dict[str, object]]:
     targets = [target for group in examiner.gateways for target in group]
-    contract = targets[0].contract(case) if targets else None
-    if contract is None:
-        return []
+    contract = targets[0].contract(case) if targets else Contract(version=case.version)
     data = case.data
     return [_frame(data, f) for f in judge_session(data, contract).frames]
 
@@ -92,7 +139,7 @@ def _frame(data: bytes, frame: FrameVerdict) -> dict[str, object]:
 def _document(raw: bytes, examiner: Examiner) -> dict[str, object]:
     strict, spec = judge_document(raw), judge_document(raw, profile="spec")
     rows = []
-    for config, outcome in examiner.outcomes(raw):
+    for config, outcome in examiner.outcomes(raw) if examiner.parsers else ():
         expect = reading(strict if config.strict else spec)
         rows.append(
             {

@@ -7,6 +7,7 @@ alone; what was never exercised is said as plainly as what was found.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TextIO
@@ -80,8 +81,16 @@ def _found(event: Found) -> str:
     found = event.finding
     return (
         f"FOUND {found.oracle} {found.rule} in {printable(found.target)}: "
-        f"{printable(found.summary)}\n      wirefence explain {printable(event.path)}"
+        f"{printable(found.summary)}\n      {printable(_again(event))}"
     )
+
+
+def _again(event: Found) -> str:
+    """The command that shows the finding again; default targets need not be named."""
+    target = event.finding.target.partition("/")[0]
+    named = ":" in target and not target.startswith("parser:")
+    words = ["wirefence", "explain", event.path, *(["--target", target] if named else [])]
+    return shlex.join(words)
 
 
 def as_table(end: Finished, found: Iterable[Found]) -> str:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import tempfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from strategies.records import VERSIONS, Case, Frame
 __all__ = ["Store", "case_from_bytes", "read_case"]
 
 _SLUG = re.compile(r"[^a-z0-9]+")
+_DAMAGED = (ValueError, KeyError, TypeError, RecursionError)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -44,6 +46,14 @@ class Store:
 
     folder: Path
 
+    def prepare(self) -> None:
+        """Make the folder and try to write there. Raises UsageError where that fails."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=self.folder).close()
+        except OSError as error:
+            raise _unwritable(self.folder, error) from error
+
     def signatures(self) -> set[str]:
         """Signatures of all findings whose metadata is readable.
 
@@ -52,8 +62,8 @@ class Store:
         found = set()
         for path in sorted(self.folder.glob("*/*.json")):
             try:
-                found.add(str(json.loads(path.read_bytes())["signature"]))
-            except (OSError, ValueError, KeyError, TypeError) as error:
+                found.add(_text(json.loads(path.read_bytes())["signature"]))
+            except (OSError, *_DAMAGED) as error:
                 raise UsageError(
                     f"{path} is not readable as a finding's metadata ({type(error).__name__})",
                     "mend the file or move it out of the folder",
@@ -61,14 +71,34 @@ class Store:
         return found
 
     def save(self, finding: Finding, case: Case, *, versions: dict[str, str]) -> Path:
-        """Put a finding on disk and return the path of its bytes."""
+        """Put a finding on disk and return the path of its bytes. Raises UsageError."""
         digest = hashlib.sha256(finding.signature.encode()).hexdigest()[:12]
         slug = _SLUG.sub("-", f"{finding.rule}-{finding.target}".lower()).strip("-")[:60]
         path = self.folder / finding.oracle / f"{slug}-{digest}.frame"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, case.data)
-        _write(path.with_suffix(".json"), _metadata(finding, case, versions))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(path, case.data)
+            _write(path.with_suffix(".json"), _metadata(finding, case, versions))
+        except OSError as error:
+            raise _unwritable(path, error) from error
         return path
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    reason = error.strerror or type(error).__name__
+    return UsageError(f"cannot write to {path}: {reason}", "choose another --out")
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} is no text")
+    return value
+
+
+def _offsets(value: object) -> list[int]:
+    if not isinstance(value, list) or any(type(item) is not int for item in value):
+        raise TypeError("cuts are whole numbers")
+    return value
 
 
 def _metadata(finding: Finding, case: Case, versions: dict[str, str]) -> bytes:
@@ -115,11 +145,12 @@ def read_case(path: Path) -> Case:
         if path.suffix != ".frame" or not beside.exists():
             return case_from_bytes(data)
         content = json.loads(beside.read_bytes())
-        return case_from_bytes(data, protocol=content["protocol"], cuts=content["cuts"])
+        protocol, cuts = _text(content["protocol"]), _offsets(content["cuts"])
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UsageError(f"cannot read {path}: {reason}", "check the path") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except _DAMAGED as error:
         raise UsageError(
             f"the metadata beside {path} is not readable", "mend or remove the .json file"
         ) from error
+    return case_from_bytes(data, protocol=protocol, cuts=cuts)

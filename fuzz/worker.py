@@ -9,30 +9,35 @@ from __future__ import annotations
 import mmap
 import struct
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from fuzz.apart import settle, telling
 from fuzz.drivers import BLOCK, block
 from fuzz.events import Tally
+from fuzz.examine import Examiner
 from fuzz.plan import Plan, build
 from oracles.records import Finding
 from strategies.records import Case
 
-__all__ = ["Batch", "Share", "in_flight", "work"]
+__all__ = ["UNBEGUN", "Batch", "Share", "in_flight", "work"]
 
 _PLACE = struct.Struct("<QQ")
 _EVERY = 1.0
+
+UNBEGUN = bytes(_PLACE.size)
+"""The content of the marker of a worker that has not begun a case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
     """A worker's part: the cases given, then blocks ``first, first + step, ...`` of the seed.
 
-    ``skip`` cases of the first block are left out (a restart goes on behind a deadly case).
-    ``limit`` bounds the number of blocks' cases over all workers, ``deadline`` is by
-    ``time.monotonic``; either may be absent.
+    ``marker`` is the file that names the case in flight. ``skip`` cases of the first block are left
+    out (a restart goes on behind a deadly case). ``limit`` bounds the number of blocks' cases over
+    all workers, ``deadline`` is by ``time.monotonic``; either may be absent. ``given_at`` is the
+    place of the first given case among those of all workers; the others follow ``step`` apart.
     """
 
     first: int
@@ -42,6 +47,7 @@ class Share:
     limit: int | None = None
     deadline: float | None = None
     given: tuple[Case, ...] = ()
+    given_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,40 +59,53 @@ class Batch:
     last: bool = False
 
 
-def work(plan: Plan, share: Share, pipe: Connection) -> None:
-    """Run a share and send batches; the last one is marked. Returns at limit or deadline."""
-    examiner = build(plan)
-    with share.marker.open("r+b") as stream:
-        marker = mmap.mmap(stream.fileno(), _PLACE.size)
-    found: list[tuple[Finding, Case]] = []
-    reported: set[str] = set()
-    told = time.monotonic()
+@dataclass(slots=True)
+class _Teller:
+    """Examines cases and tells what it finds at once, what it counts now and then."""
 
-    def tell(*, last: bool = False) -> None:
-        pipe.send(Batch(examiner.tally, tuple(found), last))
-        examiner.tally = Tally()
-        found.clear()
+    examiner: Examiner
+    pipe: Connection
+    deadline: float | None
+    found: list[tuple[Finding, Case]] = field(default_factory=list)
+    reported: set[str] = field(default_factory=set)
+    told: float = field(default_factory=time.monotonic)
 
-    def run(case: Case, index: int) -> bool:
-        nonlocal told
-        for each in examiner.examine(case, index):
-            if each.signature not in reported:
-                reported.add(each.signature)
-                found.append((each, case))
+    def run(self, case: Case, index: int) -> bool:
+        """Examine a case; return whether there is time for another one."""
+        for each in self.examiner.examine(case, index):
+            if each.signature not in self.reported:
+                self.reported.add(each.signature)
+                self.found.append((each, case))
         now = time.monotonic()
-        if found or now - told > _EVERY:
-            tell()
-            told = now
-        return share.deadline is None or now < share.deadline
+        if self.found or now - self.told > _EVERY:
+            self.tell()
+            self.told = now
+        return self.deadline is None or now < self.deadline
 
-    _all(plan, share, marker, run)
-    tell(last=True)
+    def tell(self, *, last: bool = False) -> None:
+        self.pipe.send(Batch(self.examiner.tally, tuple(self.found), last))
+        self.examiner.tally = Tally()
+        self.found.clear()
 
 
-def _all(plan: Plan, share: Share, marker: mmap.mmap, run: Callable[[Case, int], bool]) -> None:
+def work(plan: Plan, share: Share, pipe: Connection) -> None:
+    """Run a share and send batches; the last one is marked. Returns at limit or deadline.
+
+    Where it cannot go on it sends one ``fuzz.apart.Failed`` instead.
+    """
+    settle()
+    with telling(pipe):
+        teller = _Teller(build(plan), pipe, share.deadline)
+        with share.marker.open("r+b") as stream:
+            marker = mmap.mmap(stream.fileno(), _PLACE.size)
+        _all(plan, share, marker, teller)
+        teller.tell(last=True)
+
+
+def _all(plan: Plan, share: Share, marker: mmap.mmap, teller: _Teller) -> None:
     for place, case in enumerate(share.given):
         _PLACE.pack_into(marker, 0, 0, place + 1)
-        if not run(case, place):
+        if not teller.run(case, share.given_at + place * share.step):
             return
     number, skip = share.first, share.skip
     while share.limit is None or number * BLOCK < share.limit:
@@ -95,22 +114,19 @@ def _all(plan: Plan, share: Share, marker: mmap.mmap, run: Callable[[Case, int],
             if place < skip or (share.limit is not None and index >= share.limit):
                 continue
             _PLACE.pack_into(marker, 0, number + 1, place)
-            if not run(case, index):
+            if not teller.run(case, index):
                 return
         number, skip = number + share.step, 0
 
 
 def in_flight(plan: Plan, share: Share) -> tuple[Case, Share] | None:
     """After a worker's death: the case it died of and the share that goes on behind it."""
-    number, place = _PLACE.unpack(share.marker.read_bytes()[: _PLACE.size])
+    number, place = _PLACE.unpack(share.marker.read_bytes())
+    if number == 0 == place:
+        return None
     if number == 0:
-        if place == 0:
-            return None
-        rest: Sequence[Case] = share.given[place:]
-        return share.given[place - 1], _go_on(share, share.first, share.skip, tuple(rest))
+        behind = share.given_at + place * share.step
+        rest = replace(share, given=share.given[place:], given_at=behind)
+        return share.given[place - 1], rest
     cases = list(block(plan.seed, number - 1, plan.versions))
-    return cases[place], _go_on(share, number - 1, place + 1, ())
-
-
-def _go_on(share: Share, first: int, skip: int, given: tuple[Case, ...]) -> Share:
-    return Share(first, share.step, share.marker, skip, share.limit, share.deadline, given)
+    return cases[place], replace(share, first=number - 1, skip=place + 1, given=())

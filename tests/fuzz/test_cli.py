@@ -1,0 +1,299 @@
+"""The command line as a hostile stranger meets it: one sentence, the right code, no traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fuzz import cli
+
+ROOT = Path(cli.__file__).resolve().parent.parent
+TWICE = ("campaign", "--cases", "64", "--workers", "1", "--target", "planted:acts-twice")
+FEW = ("campaign", "--cases", "2", "--workers", "1")
+
+
+def started(folder: Path, *words: str, **options) -> subprocess.Popen[bytes]:
+    """A process of its own, and of its own group, as a terminal would start it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "fuzz", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{folder}", "TMPDIR": str(folder)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        **options,
+    )
+
+
+def children(parent: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, ppid = stat.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if int(ppid) == parent and state != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(condition, seconds: float = 20.0) -> bool:
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_findings_exit_1_and_a_second_run_says_nothing_new_and_exits_0(wirefence) -> None:
+    first = wirefence(*TWICE)
+    assert first.code == 1
+    assert "FOUND non-action act-twice in planted:acts-twice" in first.out
+    again = wirefence(*TWICE)
+    assert (again.code, again.out.splitlines()[0][:15]) == (0, "Nothing new in ")
+
+
+def test_a_finding_names_a_command_that_shows_it_again(wirefence) -> None:
+    said = wirefence(*TWICE).out
+    (line,) = [line for line in said.splitlines() if line.strip().startswith("wirefence explain")]
+    shown = wirefence(*line.split()[1:])
+    assert shown.code == 1
+    assert "act-twice" in shown.out
+
+
+def test_a_healthy_target_exits_0(wirefence) -> None:
+    assert wirefence(*FEW, "--target", "planted:healthy").code == 0
+
+
+def test_json_goes_to_stdout_alone_and_progress_to_stderr(wirefence) -> None:
+    ran = wirefence(*TWICE, "--format", "json")
+    report = json.loads(ran.out)
+    assert report["new"] == len(report["found"]) == 1
+    assert ran.err.startswith("seed 0, 1 targets, 1 workers")
+
+
+def test_what_targets_print_stays_out_of_the_report(hostile) -> None:
+    (hostile / "frame").write_bytes(b"{}\n")
+    loud = ("--target", "hostile:prints", "--format", "json")
+    campaign = started(hostile, *FEW, *loud)
+    explain = started(hostile, "explain", "frame", *loud)
+    for process in (campaign, explain):
+        out, err = process.communicate(timeout=60)
+        assert isinstance(json.loads(out), dict)
+        assert b"LOUD" in err
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("nope", "there is no target 'nope'"),
+        ("", "there is no target ''"),
+        ("planted:nope", "there is no planted fault 'nope'"),
+        ("no.such.module:factory", "cannot import no.such.module"),
+        ("failing:factory", "cannot import failing: ZeroDivisionError"),
+        ("leaving:factory", "a target ended the process (9)"),
+        ("hostile:absent", "module hostile has no absent"),
+        ("hostile:number", "hostile:number is int, not a factory"),
+    ],
+)
+def test_a_target_that_cannot_be_loaded_exits_2(wirefence, target: str, sentence: str) -> None:
+    ran = wirefence(*FEW, "--target", target)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.err
+    if target != "failing:factory":  # what it printed stands before our sentence
+        ran.complaint()
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("hostile:raises", "its factory failed: RuntimeError: no luck today"),
+        ("hostile:ends", "a target's factory ended the process"),
+        ("hostile:text", "feed returned str"),
+    ],
+)
+def test_a_target_that_cannot_start_exits_2(wirefence, target: str, sentence: str) -> None:
+    for words in (FEW, ("explain", "hostile.py")):
+        ran = wirefence(*words, "--target", target)
+        assert (ran.code, ran.out) == (2, "")
+        assert sentence in ran.err.splitlines()[-1]
+        assert "Traceback" not in ran.err
+
+
+def test_a_factory_of_nonsense_is_a_crash_of_every_case(wirefence) -> None:
+    ran = wirefence(*FEW, "--target", "hostile:nonsense")
+    assert ran.code == 1
+    assert "AttributeError ended the reader" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--seconds", "1", "--cases", "1"), "--seconds and --cases were both given"),
+        (("--seconds", "nan"), "nan is no number of seconds"),
+        (("--seconds", "-1"), "-1.0 is not in the range"),
+        (("--cases", "0"), "0 is not in the range"),
+        (("--workers", "0"), "0 is not in the range"),
+        (("--patience", "0"), "0.0 is not in the range"),
+        (("--seed", "x"), "'x' is no seed"),
+        (("--corpus", "absent"), "there is no corpus at absent"),
+        (("--out", "hostile.py"), "cannot write to hostile.py: File exists"),
+        (("--out", "hostile.py/sub"), "cannot write to hostile.py/sub: Not a directory"),
+        (("--out", "/proc/none"), "cannot write to /proc/none"),
+        (("--format", "xml"), "'xml' is not one of"),
+        (("--nonsense",), "No such option"),
+    ],
+)
+def test_wrong_usage_of_a_campaign_exits_2(wirefence, words, sentence: str) -> None:
+    ran = wirefence("campaign", "--target", "json", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.complaint()
+
+
+@pytest.mark.parametrize(
+    "metadata", [b"", b"[]", b"{}", b'{"signature": 5}', b"\xff", b"[" * 100_000]
+)
+def test_damaged_metadata_in_out_exits_2_rather_than_forget_a_finding(
+    wirefence, hostile: Path, metadata: bytes
+) -> None:
+    (hostile / "out/agreement").mkdir(parents=True)
+    (hostile / "out/agreement/x.json").write_bytes(metadata)
+    ran = wirefence(*FEW, "--target", "json", "--out", "out")
+    assert ran.code == 2
+    assert "out/agreement/x.json is not readable" in ran.complaint()
+
+
+def test_a_finding_that_cannot_be_written_exits_2(wirefence, hostile: Path) -> None:
+    (hostile / "out").mkdir()
+    (hostile / "out/non-action").touch()
+    ran = wirefence(*TWICE, "--out", "out")
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1].startswith("wirefence: cannot write to out/non-action/act-")
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("absent",), "cannot read absent: No such file"),
+        ((".",), "cannot read .: Is a directory"),
+        (("bad.frame",), "the metadata beside bad.frame is not readable"),
+        (("hostile.py", "--protocol", "1999-01-01"), "'1999-01-01' is not one of"),
+        ((), "Missing argument 'FILE'"),
+    ],
+)
+def test_wrong_usage_of_explain_exits_2(wirefence, hostile, words, sentence: str) -> None:
+    (hostile / "bad.frame").write_bytes(b"1\n")
+    (hostile / "bad.json").write_bytes(b'{"protocol": "2025-11-25", "cuts": [1.5]}')
+    ran = wirefence("explain", "--target", "json", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert sentence in ran.complaint()
+
+
+def test_explain_takes_stdin_empty_binary_or_closed(wirefence) -> None:
+    words = ("explain", "-", "--target", "orjson")
+    assert wirefence(*words, stdin=b"").code == 0
+    binary = wirefence(*words, stdin=b"\xff\x00\x1b[31m\xe2\x80\xae\n")
+    assert binary.code == 0
+    assert binary.out.replace("\n", "").isprintable()
+    assert r"\x1b[31m" in binary.out
+    closed = wirefence(*words, stdin=None)
+    assert (closed.code, closed.complaint()[:27]) == (2, "wirefence: stdin is closed;")
+
+
+def test_explain_exits_1_where_a_parser_differs(wirefence) -> None:
+    text = b'{"a":1,"a":2}\n'
+    ran = wirefence("explain", "-", "--target", "json", "--format", "json", stdin=text + b"NaN\n")
+    content = json.loads(ran.out)
+    assert [row["parsers"][0]["differs"] != "" for row in content["documents"]] == [False, True]
+    assert ran.code == bool(content["findings"])
+
+
+def test_explain_survives_a_target_that_kills_the_process(wirefence) -> None:
+    ran = wirefence("explain", "-", "--target", "hostile:kills", stdin=b'"POISON"\n')
+    assert ran.code == 1
+    assert "live-crash in process: the process died (SIGKILL)" in ran.out
+    assert "The judge on the session:\n    1  rpc-" in ran.out
+
+
+def test_explain_does_not_wait_for_ever(wirefence) -> None:
+    words = ("explain", "-", "--target", "hostile:hangs", "--patience", "0.5")
+    ran = wirefence(*words, stdin=b"POISON\n")
+    assert ran.code == 1
+    assert "live-hang in process: no end of the case within 0.5 s" in ran.out
+
+
+def test_a_fault_of_our_own_exits_3_and_asks_for_a_report(wirefence, monkeypatch) -> None:
+    def broken(*_words: object, **_options: object) -> None:
+        raise LookupError("of ours")
+
+    monkeypatch.setattr(cli, "explain_apart", broken)
+    ran = wirefence("explain", "-", "--target", "json")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.strip().endswith("wirefence: LookupError: of ours; please report this")
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"quirks": 5, "versions": {}}'])
+def test_quirks_without_a_readable_file_exit_2(
+    wirefence, hostile: Path, monkeypatch, content: str
+) -> None:
+    (hostile / "quirks.json").write_text(content)
+    load = cli.quirks.load
+    monkeypatch.setattr(cli, "probe", lambda: None)
+    monkeypatch.setattr(cli.quirks, "load", lambda: load(hostile / "quirks.json"))
+    ran = wirefence("quirks")
+    assert ran.code == 2
+    assert "run with --write" in ran.complaint()
+
+
+def test_ctrl_c_ends_a_campaign_with_its_report(hostile: Path) -> None:
+    process = started(hostile, "campaign", "--target", "planted:acts-twice", "--workers", "2")
+    assert wait_for(lambda: list(hostile.glob(".wirefence/findings/*/*.json")))
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert b"1 new findings" in out
+    assert b"(interrupted)" in out
+    assert b"Traceback" not in err
+
+
+def test_killing_the_parent_leaves_whole_findings_and_no_orphans(hostile: Path) -> None:
+    hung = ("--target", "planted:acts-twice", "--target", "hostile:hangs_always")
+    process = started(hostile, "campaign", *hung, "--workers", "2")
+    try:
+        assert wait_for((hostile / "hanging").exists)
+        workers = children(process.pid)
+        assert len(workers) >= 2
+    finally:
+        process.kill()
+    _, err = process.communicate(timeout=20)
+    assert wait_for(lambda: not any(map(runs, workers)))
+    assert b"Traceback" not in err
+    for metadata in hostile.glob(".wirefence/findings/*/*.json"):
+        size = json.loads(metadata.read_bytes())["size"]
+        assert metadata.with_suffix(".frame").stat().st_size == size
+
+
+def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path) -> None:
+    (hostile / "frame").write_bytes(b"1\n" * 3 + b"x" * 100_000)
+    process = started(hostile, "explain", "frame", "--target", "planted:healthy")
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (0, b"")

@@ -1,0 +1,57 @@
+"""Cases are functions of seed and number; corpora are read in order and whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzz.drivers import BLOCK, block, corpus, hypothesis_cases
+from fuzz.errors import UsageError
+
+
+def test_a_block_is_a_function_of_seed_and_number() -> None:
+    cases = list(block(5, 2))
+    assert len(cases) == BLOCK
+    assert cases == list(block(5, 2))
+    assert cases != list(block(5, 3))
+    assert cases != list(block(6, 2))
+
+
+def test_a_block_keeps_to_the_versions_asked_for() -> None:
+    assert {case.version for case in block(1, 0, ("2024-11-05",))} == {"2024-11-05"}
+    assert len({case.version for case in block(1, 0)}) == 5
+
+
+def test_a_block_mixes_good_sessions_damage_and_bare_documents() -> None:
+    cases = [case for number in range(4) for case in block(1, number)]
+    assert any(not case.damages() and len(case.frames) > 1 for case in cases)
+    assert any(len(case.frames) > 1 and case.damages() for case in cases)
+    assert any(len(case.frames) == 1 for case in cases)
+
+
+def test_hypothesis_gives_equal_cases_for_equal_seeds() -> None:
+    cases = hypothesis_cases(1, 8)
+    assert len(cases) == 8
+    assert cases == hypothesis_cases(1, 8)
+    assert cases != hypothesis_cases(2, 8)
+
+
+def test_a_corpus_is_read_in_order_without_metadata_and_hidden_files(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for name, data in {
+        "b.frame": b"b",
+        "a.json": b"a",
+        ".hidden": b"no",
+        "sub/c": b"c",
+        "b.json": b'{"protocol": "2024-11-05", "cuts": []}',
+    }.items():
+        (tmp_path / name).write_bytes(data)
+    cases = list(corpus([tmp_path, tmp_path / "a.json"]))
+    assert [case.data for case in cases] == [b"a", b"b", b"c", b"a"]
+    assert cases[1].version == "2024-11-05"
+
+
+def test_a_corpus_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no corpus at"):
+        list(corpus([tmp_path / "absent"]))

@@ -1,0 +1,84 @@
+"""Examination is a function of the case: which targets meet it, what is counted, what is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz.examine import Examiner, agrees, reading
+from fuzz.plan import POLICIES, Plan, build
+from fuzz.store import case_from_bytes
+from oracles.document import judge_document
+from targets.errors import TargetError
+from targets.parsers.configs import BY_NAME
+from targets.parsers.outcomes import outcome
+from targets.records import Outcome
+
+PING = case_from_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+
+
+def examiner(*targets: str) -> Examiner:
+    return build(Plan(targets))
+
+
+def test_with_an_index_one_group_of_gateways_meets_the_case_and_else_all() -> None:
+    both = examiner("planted:healthy", "planted:acts-twice")
+    for index in (0, 1, 2):
+        both.examine(PING, index)
+    assert both.tally.targets == {"planted:healthy": 2, "planted:acts-twice": 1}
+    both.examine(PING)
+    assert both.tally.targets == {"planted:healthy": 3, "planted:acts-twice": 2}
+
+
+def test_a_factory_of_the_user_runs_under_each_policy(hostile) -> None:
+    (group,) = examiner("hostile:kills").gateways
+    assert [target.policy for target in group] == list(POLICIES)
+    assert [target.name for target in group] == [f"hostile:kills/{name}" for name in POLICIES]
+
+
+def test_a_document_seen_before_is_not_parsed_again() -> None:
+    one = examiner("orjson")
+    one.examine(case_from_bytes(b"[1]\n[1]\n[2]\n"))
+    one.examine(case_from_bytes(b"[2]\n"))
+    assert one.tally.cases == 2
+    assert one.tally.documents == one.tally.comparisons == 3  # the empty end is one, too
+
+
+def test_frames_are_counted_by_the_rule_they_break() -> None:
+    one = examiner("planted:healthy")
+    one.examine(case_from_bytes(b"{\n"))
+    assert one.tally.rules == {"json-syntax": 1}
+    assert one.tally.frames == 1
+
+
+def test_an_unusable_target_is_an_error_and_not_a_finding(hostile) -> None:
+    with pytest.raises(TargetError, match="no luck today"):
+        examiner("hostile:raises").examine(PING)
+
+
+def test_a_new_difference_of_a_parser_is_a_finding_and_a_known_one_is_not() -> None:
+    case = case_from_bytes(b"NaN\n")
+    assert Examiner([BY_NAME["json"]], (), {}).examine(case)
+    assert examiner("json").examine(case) == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "outcome_kind", "value", "same"),
+    [
+        (b"1", "accept", b"", False),
+        (b"1", "reject", b"", False),
+        (b"1", "escape", b"", False),
+        (b"1", "death", b"", False),
+        (b"{", "reject", b"", True),
+        (b"{", "accept", b"", False),
+        (b"{", "escape", b"", False),
+    ],
+)
+def test_only_the_judges_own_reading_agrees(raw, outcome_kind, value, same) -> None:
+    assert agrees(Outcome(outcome_kind, value), reading(judge_document(raw))) is same
+
+
+def test_an_equal_value_agrees_and_an_equal_looking_one_does_not() -> None:
+    expect = reading(judge_document(b"[1]"))
+    assert agrees(outcome(BY_NAME["orjson"], b"[1]"), expect)
+    assert not agrees(outcome(BY_NAME["orjson"], b"[1.0]"), expect)
+    assert not agrees(outcome(BY_NAME["orjson"], b"[true]"), expect)

@@ -1,0 +1,74 @@
+"""An explanation judges every frame, shows every target's word, and is safe on a terminal."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fuzz.examine import Examiner
+from fuzz.explain import Explanation, explain, explain_apart
+from fuzz.plan import Plan, build
+from fuzz.store import case_from_bytes
+from targets.errors import TargetError
+
+ESCAPES = b'{"\x1b]0;title\x07":"\xe2\x80\xae\xc2\x9b31m"}\n'
+
+
+def explained(data: bytes, *targets: str) -> Explanation:
+    return explain(case_from_bytes(data), build(Plan(targets)))
+
+
+def test_frames_are_judged_even_if_only_parsers_are_asked() -> None:
+    frames = explained(b"{\n[1]\n", "orjson").content["frames"]
+    assert isinstance(frames, list)
+    assert frames[0]["verdict"] == "json-syntax"
+    assert frames[0]["statement"]
+    assert len(frames) == 2
+
+
+@pytest.mark.parametrize("target", ["orjson", "planted:healthy"])
+def test_terminal_escapes_are_shown_escaped(target: str) -> None:
+    text = explained(ESCAPES, target).text
+    assert text.replace("\n", "").isprintable()
+    assert r"\x1b]0;title\x07" in text
+
+
+def test_a_difference_stands_beside_its_parser() -> None:
+    (document,) = explained(b"NaN\n", "json", "orjson").content["documents"]  # type: ignore[misc]
+    rows = {row["parser"]: row for row in document["parsers"]}
+    assert rows["json"]["outcome"] == "accept"
+    assert rows["json"]["differs"]
+    assert not rows["orjson"]["differs"]
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"[" * 100_000, b"\xff" * 9, b"1" * 10_000])
+@pytest.mark.parametrize("target", ["orjson", "planted:healthy"])
+def test_extreme_documents_are_explained(data: bytes, target: str) -> None:
+    said = explained(data, target)
+    assert json.loads(json.dumps(said.content))["bytes"] == len(data)
+
+
+def test_effects_and_findings_of_a_gateway_are_shown() -> None:
+    said = explained(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n', "planted:healthy")
+    assert said.content["findings"] == []
+    assert "planted:healthy" in said.text
+    assert said.text.startswith("No findings")
+
+
+def test_another_process_says_the_same() -> None:
+    case = case_from_bytes(b"NaN\n")
+    names = Plan(("json", "planted:healthy"))
+    assert explain_apart(case, build(names), patience=60) == explain(case, build(names))
+
+
+def test_a_target_that_cannot_be_used_says_so_from_another_process(hostile) -> None:
+    with pytest.raises(TargetError, match="no luck today"):
+        explain_apart(case_from_bytes(b"1\n"), build(Plan(("hostile:raises",))), patience=60)
+
+
+def test_a_fault_of_our_own_passes_from_another_process(capfd) -> None:
+    broken = Examiner((), [[None]])  # type: ignore[list-item]
+    with pytest.raises(RuntimeError, match="AttributeError"):
+        explain_apart(case_from_bytes(b"1\n"), broken, patience=60)
+    assert "Traceback" in capfd.readouterr().err
