@@ -25,9 +25,7 @@ def control_of(case: Case, judgement: Judgement) -> Case | None:
         return None
     data = case.data
     kept = tuple(
-        Frame(data[frame.start : frame.end])
-        for frame in frames
-        if frame.reply != "optional-error" and frame.rule != "frame-unterminated"
+        Frame(data[frame.start : frame.end]) for frame in frames if frame.reply != "optional-error"
     )
     return Case(kept, version=case.version, direction=case.direction)
 

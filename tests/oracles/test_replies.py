@@ -132,6 +132,12 @@ def test_an_id_of_a_rejected_frame_may_be_used_again() -> None:
     assert found_in(HELLO + BAD + again, out, ran=()) == []
 
 
+def test_an_id_of_another_type_excuses_nothing() -> None:
+    bad = LINES.call("1").replace(b'"2.0"', b'"2"')
+    out = INIT + error(1, -32600) + DONE
+    assert "reply-twice" in found_in(HELLO + bad + CALL, out)
+
+
 @pytest.mark.parametrize("together", [True, False])
 def test_a_batch_is_answered_in_full(together: bool) -> None:
     lines = Lines("2025-03-26")

@@ -50,6 +50,7 @@ def test_other_effects_than_in_the_control_are_one_finding() -> None:
         (trace(effect()), trace()),
         (trace(), trace(effect())),
         (trace(effect(count=1)), trace(effect(count=1.0))),
+        (trace(effect()), trace(Effect("http_call", {"action": "a"}, 9))),
         (trace(effect(), effect(x=1)), trace(effect(x=1), effect())),
     ]
     for seen, expected in different:
