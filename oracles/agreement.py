@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
+from functools import lru_cache
 
 from oracles.records import Finding
 from targets.records import Outcome
 
-__all__ = ["Reading", "agreement", "divergences", "effect_of"]
+__all__ = ["Reading", "agreement", "divergence", "effect_of", "is_known"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,20 @@ def effect_of(outcome: Outcome, reading: Reading) -> str:
     return f"{verb} {outcome.error}"
 
 
-def divergences(effect: str, features: Set[str]) -> list[str]:
-    """The names under which a difference can be known: for each feature, and last for all."""
-    names = sorted(features)
-    singles = [f"{effect}: {name}" for name in names]
-    return singles if len(names) == 1 else [*singles, f"{effect}: {'+'.join(names)}"]
+def divergence(effect: str, features: Set[str]) -> str:
+    """The name under which a difference is known: its effect, and what the input holds."""
+    return f"{effect}: {'+'.join(sorted(features))}"
+
+
+@lru_cache(maxsize=4096)
+def _parts(quirk: str) -> tuple[str, frozenset[str]]:
+    effect, _, names = quirk.partition(": ")
+    return effect, frozenset(names.split("+"))
+
+
+def is_known(effect: str, features: Set[str], quirks: Iterable[str]) -> bool:
+    """Whether a quirk of the same effect needs no more than what the input holds."""
+    return any(effect == known and needed <= features for known, needed in map(_parts, quirks))
 
 
 def agreement(
@@ -68,8 +78,7 @@ def agreement(
         effect = effect_of(outcome, reading)
         if not effect:
             continue
-        known = quirks.get(name, frozenset())
-        if known and not known.isdisjoint(divergences(effect, features)):
+        if is_known(effect, features, quirks.get(name, ())):
             continue
         findings.append(_finding(name, effect, features))
     return findings
@@ -78,6 +87,6 @@ def agreement(
 def _finding(name: str, effect: str, features: Set[str]) -> Finding:
     word = effect.partition(" ")[0]
     rule = {"escapes": "agree-escape", "dies": "agree-death"}.get(word) or _RULES[word]
-    kind = f"{effect}: {'+'.join(sorted(features))}"
+    kind = divergence(effect, features)
     signature = f"parser:{name}|agreement|{rule}|{kind}"
     return Finding("agreement", rule, f"parser:{name}", signature, f"{name} {kind}")

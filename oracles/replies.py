@@ -81,8 +81,8 @@ def _owed(
                 found.append(_say(trace, "reply-twice", "", f"id {name!r} has {len(got)} replies"))
             if got and frame.kind == "request":
                 # The error for a rejected frame may carry the same id and come first.
-                answers_it = [_answer(trace, frame, each, ran) for each in got if shared]
-                found += min(answers_it or [_answer(trace, frame, got[0], ran)], key=len)
+                judged = [_answer(trace, frame, each, ran) for each in (got if shared else got[:1])]
+                found += next((none for none in judged if not none), judged[0])
     return found
 
 
@@ -159,28 +159,33 @@ def _stray(
     for key, got in answers.items():
         if key in owed:
             continue
-        frame = _owner(data, judgement, key[1])
+        owners = _owners(data, judgement, key[1])
+        codes = {frame.code for frame in owners}
+        frame = owners[0] if owners else None
         if frame is None:
             found.append(_say(trace, "reply-id", "unknown", f"a reply to id {key[1]!r}"))
         elif any(reply.is_result for reply in got):
             summary = f"a result for a frame that breaks {frame.rule}"
             found.append(_say(trace, "reply-to-rejected", frame.rule, summary))
-        elif frame.rule == "life-closed":
+        elif all(each.rule == "life-closed" for each in owners):
             found.append(_say(trace, "reply-to-rejected", frame.rule, "answered after the close"))
-        elif any(reply.code != frame.code for reply in got):
-            kind = f"{frame.rule} {got[0].code}"
+        elif wrong := [reply for reply in got if reply.code not in codes]:
+            kind = f"{frame.rule} {wrong[0].code}"
             found.append(_say(trace, "reply-code", kind, f"{frame.code} is due"))
     return found
 
 
-def _owner(data: bytes, judgement: Judgement, name: str | int) -> FrameVerdict | None:
-    """The rejected frame that holds an id: by what the judge read, else by its spelling."""
-    for frame in judgement.frames:
-        if any(type(i) is type(name) and i == name for i in frame.ids):
-            return frame
+def _owners(data: bytes, judgement: Judgement, name: str | int) -> list[FrameVerdict]:
+    """The rejected frames that hold an id: by what the judge read, else by its spelling."""
+    found = [
+        frame
+        for frame in judgement.frames
+        if any(type(i) is type(name) and i == name for i in frame.ids)
+    ]
+    if found:
+        return found
     spelled = str(name).encode("utf-8", "surrogatepass")
-    hits = (f for f in judgement.frames if not f.accepted and spelled in data[f.start : f.end])
-    return next(hits, None)
+    return [f for f in judgement.frames if not f.accepted and spelled in data[f.start : f.end]]
 
 
 def _nameless(

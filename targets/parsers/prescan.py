@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["MAX_DEPTH", "PrescanError", "behind_prescan", "prescan"]
@@ -127,5 +128,9 @@ def _unescaped(match: re.Match[str]) -> str:
 def behind_prescan(parse: Callable[[Any], object], *, text: bool) -> Callable[[bytes], object]:
     """A strict sibling: ``parse`` behind the prescan, given ``str`` or ``bytes``."""
     if text:
-        return lambda raw: parse(prescan(raw))
-    return lambda raw: parse(prescan(raw).encode())
+        return lambda raw: parse(_scanned(raw))
+    return lambda raw: parse(_scanned(raw).encode())
+
+
+# Ten strict siblings read the same document one after the other: it is scanned once for all.
+_scanned = lru_cache(maxsize=1)(prescan)

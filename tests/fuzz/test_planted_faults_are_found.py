@@ -14,7 +14,7 @@ from fuzz.drivers import BLOCK, block
 from fuzz.examine import Examiner, GatewayTarget
 from fuzz.plan import POLICIES
 from oracles.records import Finding
-from oracles.rules import BY_ID
+from oracles.rules import ORACLE_RULES
 from strategies.records import Case
 from targets.gateway.session import factory
 from targets.parsers.configs import STRICT
@@ -22,7 +22,9 @@ from targets.planted import HEALTHY, PLANTED, Planted
 
 SEED = 7
 BUDGET = 6_000
-HEALTHY_BUDGET = 1_500
+HEALTHY_BUDGET = 640
+OBSERVABLE = {rule for rules in ORACLE_RULES.values() for rule in rules}
+"""The rules that an oracle can see broken; a fault also names the contract rule it ignores."""
 
 
 def generated(planted: Planted, budget: int) -> Iterator[Case]:
@@ -40,7 +42,7 @@ def examined(target: GatewayTarget, cases: Iterator[Case]) -> Iterator[Finding]:
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda each: each.name)
 def test_a_planted_fault_is_found(planted: Planted) -> None:
     target = GatewayTarget(f"planted:{planted.name}", planted.factory, planted.policy)
-    expected = {rule for rule in planted.breaks if rule in BY_ID}
+    expected = OBSERVABLE.intersection(planted.breaks)
     rules: set[str] = set()
     for finding in examined(target, generated(planted, BUDGET)):
         rules.add(finding.rule)
@@ -61,5 +63,5 @@ def test_the_healthy_base_shows_nothing(policy: str, version: str) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_reference_gateway_shows_nothing(policy: str, config) -> None:
     target = GatewayTarget("gateway/test", factory(parse=config.parse), policy)
-    cases = (c for n in range(8) for c in block(SEED, n))
+    cases = (c for n in range(4) for c in block(SEED, n))
     assert [f"{f.signature}: {f.summary}" for f in examined(target, cases)] == []
