@@ -24,6 +24,7 @@ from targets.parsers.configs import CONFIGS, library_versions
 __all__ = ["PROBES", "probe"]
 
 _GENERATED = 4_000
+_FLOATS = 300
 _SEED = 20_260_728
 
 PROBES: tuple[bytes, ...] = tuple(
@@ -130,7 +131,16 @@ def _inputs(generated: int) -> Iterator[bytes]:
     yield from PROBES
     # Typed parsers see a value only inside of their envelope, in a member that they skip.
     yield from (b'{"jsonrpc":"2.0","x":%s}' % raw for raw in PROBES)
+    # Parsers of incomplete texts go on where others stop.
+    for head in (b"[", b'{"a":', b'[{"a":1,"b":['):
+        yield from (head + raw for raw in PROBES)
     source = RandomSource(random.Random(_SEED))
+    for _ in range(_FLOATS):
+        yield b"%d.%de%d" % (
+            source.integer(0, 9),
+            source.integer(0, 10**15),
+            source.integer(-30, 30),
+        )
     for _ in range(generated):
         text = json_text(source)
         if source.chance(2, 3):

@@ -39,6 +39,7 @@ _OUTSIDE: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("nul", re.compile(rb"\x00")),
     ("neg-zero-int", re.compile(rb"-0(?![0-9.eE])")),
     ("control-character", re.compile(rb"[\x01-\x08\x0e-\x1b\x7f]")),
+    ("float", re.compile(rb"[0-9][.eE][0-9+-]")),
 )
 _INSIDE: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("nul-in-string", re.compile(rb"\x00")),
@@ -84,6 +85,7 @@ FEATURES: dict[str, str] = {
     "number-range": "a number that binary64 cannot hold",
     "duplicate-name": "the same name twice in one object",
     "long-fraction": "a fraction with more digits than binary64 can tell apart",
+    "float": "a fraction or an exponent",
     "empty": "nothing but white space",
     "unclosed": "a value that ends before it is complete",
     "trailing": "something after the value",

@@ -1,4 +1,4 @@
-"""Shared fixtures. Other people's data is read where it lies and never copied into the repository."""
+"""Shared fixtures. Other people's data is read where it lies and never copied to the repository."""
 
 from __future__ import annotations
 

@@ -1,0 +1,43 @@
+"""The stored quirks are those of the installed parsers, and a missing one would be noticed."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz.probe import probe
+from oracles import quirks
+from oracles.quirks import Quirks
+from targets.parsers.configs import CONFIGS, library_versions
+
+
+@pytest.fixture(scope="module")
+def stored() -> Quirks:
+    found = quirks.load()
+    here = library_versions()
+    other = {name for name in here if found.versions.get(name) != here[name]}
+    if other - {"python"} or found.versions["python"][:4] != here["python"][:4]:
+        pytest.skip(f"quirks were probed with other versions of {sorted(other)}")
+    return found
+
+
+def test_stored_quirks_are_what_the_probes_show(stored: Quirks) -> None:
+    probed = probe(generated=0)
+    missing = {
+        name: sorted(found - stored.known.get(name, frozenset()))
+        for name, found in probed.known.items()
+    }
+    assert {name: found for name, found in missing.items() if found} == {}
+
+
+def test_a_strict_parser_has_no_quirks(stored: Quirks) -> None:
+    assert not {config.name for config in CONFIGS if config.strict} & stored.known.keys()
+
+
+def test_a_lost_quirk_and_a_new_one_are_told() -> None:
+    before = Quirks({}, {"p": frozenset({"accepts: nan"})})
+    after = Quirks({}, {"p": frozenset({"accepts: bom"})})
+    assert quirks.difference(before, after) == [
+        "p: no longer accepts: nan",
+        "p: new accepts: bom",
+    ]
+    assert quirks.difference(before, before) == []
