@@ -12,7 +12,7 @@ import pytest
 
 from fuzz import cli
 
-HOSTILE = '''
+HOSTILE = r'''
 """Gateways that are healthy until a frame holds the word POISON."""
 import os, signal, sys, time
 from pathlib import Path
@@ -56,6 +56,10 @@ number = 7
 def prints(act, contract):
     print("LOUD")
     os.write(1, b"LOUD")
+    return HEALTHY.factory(act, contract)
+
+def acts(act, contract):
+    act("tool\x1b[31m", {"action": "\x1b]0;title\x07"})
     return HEALTHY.factory(act, contract)
 
 def raises(act, contract):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import struct
+import time
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from fuzz.apart import end_of
 from fuzz.campaign import Budget, campaign
 from fuzz.drivers import block
 from fuzz.events import Event, Finished, Found, Started
@@ -130,3 +133,10 @@ def test_a_restart_goes_on_behind_the_generated_case_that_was_deadly(tmp_path: P
     assert victim is not None
     assert victim[0] == list(block(9, 2, VERSIONS))[5]
     assert (victim[1].first, victim[1].skip, victim[1].given) == (2, 6, ())
+
+
+def test_a_process_that_does_not_end_is_ended() -> None:
+    process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+    process.start()
+    assert end_of(process, 0.1) == "SIGKILL"
+    assert not process.is_alive()

@@ -113,11 +113,12 @@ def test_what_targets_print_stays_out_of_the_report(hostile) -> None:
     ],
 )
 def test_a_target_that_cannot_be_loaded_exits_2(wirefence, target: str, sentence: str) -> None:
-    ran = wirefence(*FEW, "--target", target)
-    assert (ran.code, ran.out) == (2, "")
-    assert sentence in ran.err
-    if target != "failing:factory":  # what it printed stands before our sentence
-        ran.complaint()
+    for words in (FEW, ("explain", "hostile.py")):
+        ran = wirefence(*words, "--target", target)
+        assert (ran.code, ran.out) == (2, "")
+        assert sentence in ran.err
+        if target != "failing:factory":  # what it printed stands before our sentence
+            ran.complaint()
 
 
 @pytest.mark.parametrize(
@@ -265,6 +266,9 @@ def test_quirks_without_a_readable_file_exit_2(
 def test_ctrl_c_ends_a_campaign_with_its_report(hostile: Path) -> None:
     process = started(hostile, "campaign", "--target", "planted:acts-twice", "--workers", "2")
     assert wait_for(lambda: list(hostile.glob(".wirefence/findings/*/*.json")))
+    for worker in children(process.pid):  # it is the parent's affair alone
+        os.kill(worker, signal.SIGINT)
+    time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 1

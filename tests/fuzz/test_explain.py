@@ -10,9 +10,13 @@ from fuzz.examine import Examiner
 from fuzz.explain import Explanation, explain, explain_apart
 from fuzz.plan import Plan, build
 from fuzz.store import case_from_bytes
+from oracles.session import judge_session
+from strategies.contract import Contract
+from strategies.records import VERSIONS
 from targets.errors import TargetError
 
 ESCAPES = b'{"\x1b]0;title\x07":"\xe2\x80\xae\xc2\x9b31m"}\n'
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
 
 
 def explained(data: bytes, *targets: str) -> Explanation:
@@ -25,6 +29,25 @@ def test_frames_are_judged_even_if_only_parsers_are_asked() -> None:
     assert frames[0]["verdict"] == "json-syntax"
     assert frames[0]["statement"]
     assert len(frames) == 2
+
+
+def test_without_a_gateway_frames_are_judged_under_the_version_of_the_case() -> None:
+    shown, judged = [], []
+    for version in VERSIONS:
+        case = case_from_bytes(PING, protocol=version)
+        frames = explain(case, build(Plan(("orjson",)))).content["frames"]
+        assert isinstance(frames, list)
+        shown.append(frames[0]["verdict"])
+        rule = judge_session(case.data, Contract(version=version)).frames[0].rule
+        judged.append(rule or "accepted")
+    assert shown == judged
+    assert len(set(shown)) > 1
+
+
+def test_what_a_target_says_of_itself_is_shown_escaped(hostile) -> None:
+    text = explained(b"1\n", "hostile:acts").text
+    assert text.replace("\n", "").isprintable()
+    assert r"tool\x1b[31m(\x1b]0;title\x07)" in text
 
 
 @pytest.mark.parametrize("target", ["orjson", "planted:healthy"])
@@ -50,7 +73,7 @@ def test_extreme_documents_are_explained(data: bytes, target: str) -> None:
 
 
 def test_effects_and_findings_of_a_gateway_are_shown() -> None:
-    said = explained(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n', "planted:healthy")
+    said = explained(PING, "planted:healthy")
     assert said.content["findings"] == []
     assert "planted:healthy" in said.text
     assert said.text.startswith("No findings")
