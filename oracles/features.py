@@ -127,10 +127,7 @@ def features(raw: bytes, strict: Verdict, spec: Verdict) -> frozenset[str]:
     if _depth(outside) > 128:
         found.add("deep")
     if spec.rule == "json-syntax":
-        fault = _syntax(raw, spec)
-        # A break of the grammar without a name of its own matters only where nothing else does.
-        if fault != "syntax" or not found:
-            found.add(fault)
+        found.add(_syntax(raw, spec))
     return frozenset(found or {"plain"})
 
 
