@@ -182,7 +182,11 @@ def _text(
     gateways: list[dict[str, object]],
     findings: list[dict[str, str]],
 ) -> str:
-    lines = [f"{len(findings)} findings" if findings else "No findings: all targets agree."]
+    lines = [
+        f"{len(findings)} findings"
+        if findings
+        else "No findings; what a parser is known to do differently is marked <-."
+    ]
     lines += [f"  {f['oracle']} {f['rule']} in {f['target']}: {f['summary']}" for f in findings]
     lines += ["", "The judge on the session:"]
     for number, frame in enumerate(frames, 1):
