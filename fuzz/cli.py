@@ -32,6 +32,7 @@ from fuzz.store import Store, case_from_bytes, read_case
 from oracles import quirks
 from strategies.records import VERSIONS, Case
 from targets.errors import TargetError
+from targets.parsers.configs import library_versions
 
 __all__ = ["main"]
 
@@ -88,6 +89,8 @@ def campaign_command(  # noqa: PLR0913, PLR0917 - click passes one for each opti
     """
     budget = _budget(seconds, cases, workers, patience)
     plan = Plan(targets or DEFAULT_TARGETS, _seed(seed))
+    if "parsers" in plan.targets:
+        _warn_of_other_versions()
     given, known = _given(folders, plan.seed)
     found: list[Found] = []
     ends: list[Finished] = []
@@ -114,6 +117,18 @@ def _budget(seconds: float | None, cases: int | None, workers: int, patience: fl
         raise UsageError("nan is no number of seconds", "give a number")
     default = 60.0 if cases is None else None
     return Budget(default if seconds is None else seconds, cases, workers, patience)
+
+
+def _warn_of_other_versions() -> None:
+    """Say so where quirks were probed with other versions: what is new may only be those."""
+    stored, here = quirks.load().versions, library_versions()
+    other = [f"{name} {here[name]}" for name in here if stored.get(name) != here[name]]
+    if other:
+        click.echo(
+            f"wirefence: the quirks were probed with other versions than {', '.join(other)}; "
+            "differences of parsers may be new for that reason, see wirefence quirks",
+            err=True,
+        )
 
 
 def _seed(text: str) -> int:

@@ -20,7 +20,15 @@ from oracles.records import Kind, Verdict
 from strategies.contract import Contract, Profile
 from strategies.records import Direction, Version
 
-__all__ = ["META_VERSION", "judge_message", "kind_of", "mcp_fault", "rpc_fault", "usable_id"]
+__all__ = [
+    "META_VERSION",
+    "judge_message",
+    "kind_of",
+    "mcp_fault",
+    "named_id",
+    "rpc_fault",
+    "usable_id",
+]
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 _META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -61,8 +69,11 @@ def is_token(value: object) -> bool:
 
 def usable_id(message: Message) -> tuple[Any, ...]:
     """The id of a request as a tuple of one, or an empty tuple where it can't name one."""
-    if "method" not in message:
-        return ()
+    return named_id(message) if "method" in message else ()
+
+
+def named_id(message: Message) -> tuple[Any, ...]:
+    """The id that an error for a message may carry, whatever the message is; else nothing."""
     value = message.get("id")
     return (value,) if is_token(value) else ()
 

@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from oracles.document import judge_document, minus_zero_ids
-from oracles.message import META_VERSION, is_integer, kind_of, mcp_fault, rpc_fault, usable_id
+from oracles.message import (
+    META_VERSION,
+    is_integer,
+    kind_of,
+    mcp_fault,
+    named_id,
+    rpc_fault,
+    usable_id,
+)
 from oracles.records import Call, FrameVerdict, Judgement, Kind
 from oracles.rules import BY_ID
 from oracles.tools import call_fault
@@ -208,7 +216,7 @@ def _message(
     method = value if isinstance(value, str) else ""
     zero = minus_zero and is_integer(message.get("id")) and message["id"] == 0
     if rule := rpc_fault(message, contract, minus_zero=zero):
-        return _Said(rule, kind, method, () if rule == "rpc-id" else ids)
+        return _Said(rule, kind, method, () if rule == "rpc-id" else named_id(message))
     rule = mcp_fault(message, contract) if method else ""
     if rule and rule != "mcp-method":
         return _Said(rule, kind, method, ids)

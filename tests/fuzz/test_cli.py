@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fuzz import cli
+from oracles import quirks
 
 ROOT = Path(cli.__file__).resolve().parent.parent
 TWICE = ("campaign", "--cases", "64", "--workers", "1", "--target", "planted:acts-twice")
@@ -301,3 +302,22 @@ def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path) -> None:
     process.stdout.close()
     _, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (0, b"")
+
+
+def test_other_library_versions_are_said_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "library_versions", lambda: {"orjson": "0.0.1"})
+    cli._warn_of_other_versions()
+    said = capsys.readouterr()
+    assert "orjson 0.0.1" in said.err
+    assert "wirefence quirks" in said.err
+    assert said.out == ""
+
+
+def test_the_probed_versions_are_not_spoken_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "library_versions", lambda: dict(quirks.load().versions))
+    cli._warn_of_other_versions()
+    assert capsys.readouterr().err == ""

@@ -147,3 +147,13 @@ def test_a_batch_is_answered_in_full(together: bool) -> None:
     part = b"[" + parts[0] + b"]\n"
     found = found_in(sent, INIT + (whole if together else part), version="2025-03-26")
     assert found == ([] if together else ["reply-missing"])
+
+
+def test_an_error_may_carry_the_escaped_id_of_what_was_no_message() -> None:
+    case = Case((Frame(b'{"\\u0069d":"I\\u0044","x":1}\n'),))
+    contract = Contract(version=case.version)
+    judgement = judge_session(case.data, contract)
+    line = b'{"jsonrpc":"2.0","id":"ID","error":{"code":-32600,"message":"no"}}'
+    trace = Trace("t", line + b"\n", ())
+    said = [judge_reply(line, case.version)]
+    assert replies(case, judgement, trace, said, contract) == []
