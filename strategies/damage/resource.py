@@ -66,7 +66,7 @@ def _long(source: Source, scene: Scene) -> bytes | None:
 
 @rewrite("long-noise", "resource", "reject", "10 MB of noise on the line", _BUFFER, heavy=True)
 def _noise(source: Source, scene: Scene) -> bytes:
-    return source.choice((b"a", b"\x00", b"[")) * LONG_LINE + scene.frame.raw
+    return source.choice((b"a", b"\x00")) * LONG_LINE + scene.frame.raw
 
 
 _NAMES = b",".join(b'"n%d":%d' % (number, number) for number in range(2_000))

@@ -165,4 +165,5 @@ def _main(thread_stack: int) -> None:
 
 
 if __name__ == "__main__":
-    _main(int(sys.argv[1]))
+    with suppress(BrokenPipeError):  # the parent is gone, and with it whoever asked
+        _main(int(sys.argv[1]))
