@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
 import shlex
 from pathlib import Path
 
 import click
 import pytest
+
+from fuzz.cli import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "CONTRIBUTING.md")
@@ -38,10 +38,6 @@ def parse(group: click.Group, line: str) -> None:
 
 @pytest.fixture(scope="module")
 def group() -> click.Group:
-    if importlib.util.find_spec("fuzz.cli") is None:
-        pytest.skip("the command line is not there yet")
-    cli = importlib.import_module("fuzz.cli").cli
-    assert isinstance(cli, click.Group)
     return cli
 
 
