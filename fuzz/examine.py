@@ -90,9 +90,10 @@ class Examiner:
             # Handshakes repeat in nearly every case; what agreed once agrees again.
             if raw in self._seen:
                 continue
-            if len(raw) < 4096 and len(self._seen) < _REMEMBERED:
+            new = self.examine_document(raw)
+            if not new and len(raw) < 4096 and len(self._seen) < _REMEMBERED:
                 self._seen.add(raw)
-            found += self.examine_document(raw)
+            found += new
         return found
 
     def examine_document(self, raw: bytes) -> list[Finding]:
@@ -157,7 +158,7 @@ def reading(verdict: Verdict) -> Reading:
         value = encode(verdict.value)
     except (TypeError, ValueError):  # an integer too long for Python to hold by default
         value = _UNENCODABLE
-    return Reading("", value, verdict.duplicates)
+    return Reading("", value)
 
 
 def agrees(outcome: Outcome, expect: Reading, *, typed: bool = False) -> bool:

@@ -23,8 +23,6 @@ class Reading:
 
     rule: str
     value: bytes
-    ambiguous: bool = False
-    """True where a name repeats: which member wins is then nobody's fault, only a difference."""
 
 
 _RULES = {"accepts": "agree-accept", "rejects": "agree-accept", "value": "agree-value"}

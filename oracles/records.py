@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 __all__ = [
@@ -141,7 +141,6 @@ class Finding:
     target: str
     signature: str
     summary: str
-    details: tuple[tuple[str, str], ...] = field(default=())
 
 
 def finding(oracle: str, rule: str, target: str, kind: str, summary: str) -> Finding:

@@ -82,3 +82,11 @@ def test_an_equal_value_agrees_and_an_equal_looking_one_does_not() -> None:
     assert agrees(outcome(BY_NAME["orjson"], b"[1]"), expect)
     assert not agrees(outcome(BY_NAME["orjson"], b"[1.0]"), expect)
     assert not agrees(outcome(BY_NAME["orjson"], b"[true]"), expect)
+
+
+def test_a_document_that_differs_is_found_each_time_it_comes() -> None:
+    examiner = Examiner((BY_NAME["json[bytes]"],), ())
+    case = case_from_bytes(b"[NaN]\n")
+    first = examiner.examine(case)
+    assert [each.rule for each in first] == ["agree-accept"]
+    assert examiner.examine(case) == first
