@@ -1,0 +1,1 @@
+"""Launch commands as targets: real processes, raw pipes."""

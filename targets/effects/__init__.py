@@ -1,0 +1,1 @@
+"""Effect recorders: what a process did, seen from outside."""
