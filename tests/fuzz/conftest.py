@@ -115,7 +115,7 @@ def wirefence(
     hostile: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Wirefence:
     """Run the command line in this process, in the stranger's folder, with few cases."""
-    monkeypatch.setattr(cli, "_HYPOTHESIS_CASES", 4)
+    monkeypatch.setattr("fuzz.commands.campaign._HYPOTHESIS_CASES", 4)
 
     def run(*words: str, stdin: bytes | None = b"") -> Ran:
         monkeypatch.setattr(sys, "argv", ["wirefence", *words])

@@ -245,7 +245,7 @@ def test_a_fault_of_our_own_exits_3_and_asks_for_a_report(wirefence, monkeypatch
     def broken(*_words: object, **_options: object) -> None:
         raise LookupError("of ours")
 
-    monkeypatch.setattr(cli, "explain_apart", broken)
+    monkeypatch.setattr("fuzz.commands.explain.explain_apart", broken)
     ran = wirefence("explain", "-", "--target", "json")
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.strip().endswith("wirefence: LookupError: of ours; please report this")
@@ -257,8 +257,8 @@ def test_quirks_without_a_readable_file_exit_2(
 ) -> None:
     (hostile / "quirks.json").write_text(content)
     load = cli.quirks.load
-    monkeypatch.setattr(cli, "probe", lambda: None)
-    monkeypatch.setattr(cli.quirks, "load", lambda: load(hostile / "quirks.json"))
+    monkeypatch.setattr("fuzz.commands.quirks.probe", lambda: None)
+    monkeypatch.setattr(quirks, "load", lambda: load(hostile / "quirks.json"))
     ran = wirefence("quirks")
     assert ran.code == 2
     assert "run with --write" in ran.complaint()
@@ -307,7 +307,7 @@ def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path) -> None:
 def test_other_library_versions_are_said_on_stderr(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "library_versions", lambda: {"orjson": "0.0.1"})
+    monkeypatch.setattr("fuzz.commands.campaign.library_versions", lambda: {"orjson": "0.0.1"})
     cli._warn_of_other_versions()
     said = capsys.readouterr()
     assert "orjson 0.0.1" in said.err
@@ -318,6 +318,8 @@ def test_other_library_versions_are_said_on_stderr(
 def test_the_probed_versions_are_not_spoken_of(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "library_versions", lambda: dict(quirks.load().versions))
+    monkeypatch.setattr(
+        "fuzz.commands.campaign.library_versions", lambda: dict(quirks.load().versions)
+    )
     cli._warn_of_other_versions()
     assert capsys.readouterr().err == ""

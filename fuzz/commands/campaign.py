@@ -1,0 +1,113 @@
+"""``wirefence campaign``: many cases, and what is new among their findings."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+from pathlib import Path
+
+import click
+
+from fuzz.campaign import Budget, campaign
+from fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, with_progress, write
+from fuzz.drivers import corpus, hypothesis_cases
+from fuzz.errors import FOUND, NOTHING, UsageError
+from fuzz.events import Event, Finished, Found
+from fuzz.plan import DEFAULT_TARGETS, Plan
+from fuzz.report import as_json, as_table, fan_out
+from fuzz.store import Store, read_case
+from oracles import quirks
+from strategies.records import Case
+from targets.parsers.configs import library_versions
+
+__all__ = ["command"]
+
+_HYPOTHESIS_CASES = 100
+
+
+@click.command("campaign")
+@click.option("--seconds", type=click.FloatRange(min=0.1), help="How long. Default: 60.")
+@click.option("--cases", type=click.IntRange(min=1), help="How many generated cases.")
+@click.option("--seed", default="0", show_default=True, help="An integer, or 'random'.")
+@TARGET
+@click.option("--corpus", "folders", multiple=True, type=click.Path(path_type=Path))
+@click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
+@PATIENCE_OPTION
+@click.option("--out", type=click.Path(path_type=Path), default=Path(".wirefence/findings"))
+@FORMAT
+def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
+    seconds: float | None,
+    cases: int | None,
+    seed: str,
+    targets: tuple[str, ...],
+    folders: tuple[Path, ...],
+    workers: int,
+    patience: float,
+    out: Path,
+    form: str,
+) -> int:
+    """Run cases until the budget is spent; exit 1 if there are new findings.
+
+    Committed crashes and corpora come first, then Hypothesis, then the random grammar.
+    """
+    budget = _budget(seconds, cases, workers, patience)
+    plan = Plan(targets or DEFAULT_TARGETS, _seed(seed))
+    if "parsers" in plan.targets:
+        _warn_of_other_versions()
+    given, known = _given(folders, plan.seed)
+    found: list[Found] = []
+    ends: list[Finished] = []
+
+    def keep(event: Event) -> None:
+        if isinstance(event, Found):
+            found.append(event)
+        elif isinstance(event, Finished):
+            ends.append(event)
+
+    with_progress(
+        lambda listener: campaign(
+            plan, budget, out, fan_out(keep, listener), given=given, known=known
+        )
+    )
+    write((as_json if form == "json" else as_table)(ends[0], found))
+    return FOUND if found else NOTHING
+
+
+def _budget(seconds: float | None, cases: int | None, workers: int, patience: float) -> Budget:
+    if seconds is not None and cases is not None:
+        raise UsageError("--seconds and --cases were both given", "give one of them")
+    if any(math.isnan(each) for each in (seconds or 0.0, patience)):
+        raise UsageError("nan is no number of seconds", "give a number")
+    default = 60.0 if cases is None else None
+    return Budget(default if seconds is None else seconds, cases, workers, patience)
+
+
+def _warn_of_other_versions() -> None:
+    """Say so where quirks were probed with other versions: what is new may only be those."""
+    stored, here = quirks.load().versions, library_versions()
+    other = [f"{name} {here[name]}" for name in here if stored.get(name) != here[name]]
+    if other:
+        click.echo(
+            f"wirefence: the quirks were probed with other versions than {', '.join(other)}; "
+            "differences of parsers may be new for that reason, see wirefence quirks",
+            err=True,
+        )
+
+
+def _seed(text: str) -> int:
+    if text == "random":
+        return secrets.randbits(32)
+    try:
+        return int(text) % (1 << 64)
+    except ValueError:
+        raise UsageError(f"{text!r} is no seed", "give an integer or 'random'") from None
+
+
+def _given(folders: tuple[Path, ...], seed: int) -> tuple[list[Case], frozenset[str]]:
+    """Cases that come before generated ones, and the signatures of committed crashes."""
+    committed = Path("crashes")
+    known = Store(committed).signatures() if committed.is_dir() else set()
+    crashes = [read_case(path) for path in sorted(committed.glob("*/*.frame"))]
+    cases = [*crashes, *corpus(folders), *hypothesis_cases(seed, _HYPOTHESIS_CASES)]
+    return cases, frozenset(known)

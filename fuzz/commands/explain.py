@@ -1,0 +1,49 @@
+"""``wirefence explain``: one frame or session through everything."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import click
+
+from fuzz import bench as benchmarks
+from fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, write
+from fuzz.errors import FOUND, NOTHING, UsageError
+from fuzz.explain import explain_apart
+from fuzz.plan import DEFAULT_TARGETS, Plan, build
+from fuzz.store import case_from_bytes, read_case
+from strategies.records import VERSIONS, Case
+
+__all__ = ["command"]
+
+
+@click.command("explain")
+@click.argument("file")
+@click.option("--protocol", type=click.Choice(VERSIONS), help="MCP version of the session.")
+@TARGET
+@PATIENCE_OPTION
+@FORMAT
+def command(
+    file: str, protocol: str | None, targets: tuple[str, ...], patience: float, form: str
+) -> int:
+    """Show what the judge, every parser and the gateway make of FILE ('-' for stdin).
+
+    FILE holds raw stdin bytes: one frame, or a session. Exit 1 if that shows findings.
+    """
+    case = _case(file, protocol)
+    with redirect_stdout(sys.stderr):
+        examiner = build(Plan(targets or DEFAULT_TARGETS))
+    said = explain_apart(case, examiner, patience=patience)
+    write(benchmarks.as_text(said.content) if form == "json" else said.text)
+    return FOUND if said.content["findings"] else NOTHING
+
+
+def _case(file: str, protocol: str | None) -> Case:
+    if file == "-":
+        if sys.stdin is None:
+            raise UsageError("stdin is closed", "name a file or pipe bytes in")
+        return case_from_bytes(sys.stdin.buffer.read(), protocol=protocol or VERSIONS[-2])
+    case = read_case(Path(file))
+    return case_from_bytes(case.data, protocol=protocol, cuts=list(case.cuts)) if protocol else case

@@ -1,0 +1,34 @@
+"""``wirefence quirks``: what the installed parsers are known to do differently."""
+
+from __future__ import annotations
+
+import click
+
+from fuzz.errors import FOUND, NOTHING, UsageError
+from fuzz.probe import probe
+from oracles import quirks
+
+__all__ = ["command"]
+
+
+@click.command("quirks")
+@click.option("--write", is_flag=True, help="Store what was probed.")
+def command(*, write: bool) -> int:
+    """Probe every installed parser's quirks and compare them with the stored ones."""
+    probed = probe()
+    if write:
+        try:
+            quirks.QUIRKS_FILE.write_text(quirks.dump(probed))
+        except OSError as error:
+            raise UsageError(
+                f"cannot write to {quirks.QUIRKS_FILE}: {error.strerror}", "mend its permissions"
+            ) from error
+        click.echo(f"wrote {sum(map(len, probed.known.values()))} quirks")
+        return NOTHING
+    try:
+        stored = quirks.load()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"no readable quirks file ({error})", "run with --write") from error
+    lines = quirks.difference(stored, probed)
+    click.echo("\n".join(lines) or "The stored quirks are what the installed parsers show.")
+    return FOUND if lines else NOTHING
