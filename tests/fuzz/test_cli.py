@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fuzz import cli
+from fuzz.commands import campaign
 from oracles import quirks
 
 ROOT = Path(cli.__file__).resolve().parent.parent
@@ -256,7 +257,7 @@ def test_quirks_without_a_readable_file_exit_2(
     wirefence, hostile: Path, monkeypatch, content: str
 ) -> None:
     (hostile / "quirks.json").write_text(content)
-    load = cli.quirks.load
+    load = quirks.load
     monkeypatch.setattr("fuzz.commands.quirks.probe", lambda: None)
     monkeypatch.setattr(quirks, "load", lambda: load(hostile / "quirks.json"))
     ran = wirefence("quirks")
@@ -308,7 +309,7 @@ def test_other_library_versions_are_said_on_stderr(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("fuzz.commands.campaign.library_versions", lambda: {"orjson": "0.0.1"})
-    cli._warn_of_other_versions()
+    campaign._warn_of_other_versions()
     said = capsys.readouterr()
     assert "orjson 0.0.1" in said.err
     assert "wirefence quirks" in said.err
@@ -321,5 +322,5 @@ def test_the_probed_versions_are_not_spoken_of(
     monkeypatch.setattr(
         "fuzz.commands.campaign.library_versions", lambda: dict(quirks.load().versions)
     )
-    cli._warn_of_other_versions()
+    campaign._warn_of_other_versions()
     assert capsys.readouterr().err == ""
