@@ -1,0 +1,203 @@
+"""The passes of a reduction, coarse to fine. Each proposes edits until none of them keeps.
+
+The key insight: what a coarse pass could not take away is mostly needed, so a finer pass looks only
+where the coarser one had no say: bytes inside of tokens, and of words only the ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+from fuzz.crashes.simpler import simpler_values
+from fuzz.crashes.tree import Node, Span, nodes, tokens
+
+__all__ = ["PASSES", "Search"]
+
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
+_WHITE = re.compile(rb"[ \t\r]+")
+_WORD = re.compile(rb"[A-Za-z0-9_./+-]{3,}")
+_PART = re.compile(rb"\\u[0-9a-fA-F]{4}|\\.|[A-Za-z0-9_./+-]{3,}|[^\n]|\n", re.DOTALL)
+_BYTE = re.compile(rb"\\u[0-9a-fA-F]{4}|[\x00-\xff]", re.DOTALL)
+_SHORT = 48
+_MANY = 16
+_RUNS = 8192
+
+
+class Search(Protocol):
+    """What a pass needs: the current bytes, and a way to better them."""
+
+    data: bytes
+
+    def first(self, candidates: Iterable[bytes]) -> int | None:
+        """Take the first candidate that is simpler and keeps; return its place among them."""
+
+
+def _put(data: bytes, span: Span, new: bytes = b"") -> bytes:
+    return data[: span[0]] + new + data[span[1] :]
+
+
+def _drop(search: Search, spans_of: Callable[[bytes], Sequence[Span]], largest: int = 0) -> None:
+    """Delete runs of neighbouring spans, long runs first, from the end to the beginning.
+
+    From the end, because what comes later in a session needs what comes earlier.
+    """
+    spans = spans_of(search.data)
+    size = min(len(spans), largest or len(spans))
+    while size and len(spans) // size <= _RUNS:
+        end = len(spans)
+        while end > 0:
+            ends = range(end, 0, -size)
+            hit = search.first(_without(search.data, spans, ends, size))
+            if hit is None:
+                break
+            spans = spans_of(search.data)
+            end = min(max(0, ends[hit] - size), len(spans))
+        size = min(size, len(spans) + 1) // 2
+
+
+def _without(data: bytes, spans: Sequence[Span], ends: range, size: int) -> Iterator[bytes]:
+    for end in ends:
+        run = spans[max(0, end - size) : end]
+        # Spans that touch go as one; others one by one, with what is between them kept.
+        kept, at = [], 0
+        for start, stop in run:
+            kept.append(data[at:start])
+            at = stop
+        yield b"".join([*kept, data[at:]])
+
+
+def _found(pattern: re.Pattern[bytes]) -> Callable[[bytes], list[Span]]:
+    return lambda data: [match.span() for match in pattern.finditer(data)]
+
+
+def _lines(search: Search) -> None:
+    _drop(search, _found(_LINE))
+
+
+def _white(search: Search) -> None:
+    _drop(search, lambda data: [s for s in tokens(data) if _WHITE.fullmatch(data, *s)])
+
+
+def _tree(search: Search) -> None:
+    """Make each node as simple as can be, outermost first: those take the most with them."""
+    place, found = 0, nodes(search.data)
+    while place < len(found):
+        before = search.data
+        node = found[place]
+        if search.first(_replaced(search.data, node)) is None:
+            _items(search, place)
+            place += 1
+        if search.data is not before:
+            found = nodes(search.data)
+
+
+def _replaced(data: bytes, node: Node) -> Iterator[bytes]:
+    """The node as the simplest value of any type, of its own type, or as a child of its."""
+    span = node.start, node.end
+    lead = data[node.start : node.start + 1]
+    if not node.is_name:
+        yield _put(data, span, b"0")
+    if lead == b'"':
+        yield _put(data, span, b'""')
+    elif node.kind in ("[", "{"):
+        yield _put(data, span, b"[]" if node.kind == "[" else b"{}")
+    for child in _inner(node):
+        yield _put(data, span, data[child.start : child.end])
+
+
+def _inner(node: Node) -> Iterator[Node]:
+    """What a group may be replaced by: where nesting is deep, far descendants first."""
+    largest = _path(node)
+    step = len(largest)
+    while step > 8:
+        yield largest[step - 1]
+        step //= 2
+    values = [child for child in node.children if not child.is_name]
+    yield from sorted(values, key=lambda each: each.start - each.end)[:_MANY]
+
+
+def _path(node: Node) -> list[Node]:
+    path = []
+    while node.children:
+        node = max(node.children, key=lambda each: each.end - each.start)
+        path.append(node)
+    return path
+
+
+def _items(search: Search, place: int) -> None:
+    """Drop items of a group, with their commas."""
+    node = nodes(search.data)[place]
+    size = len(node.marks)
+    while size and node.kind != "leaf":
+        end = len(node.marks)
+        while end > 0:
+            ends = range(end, 0, -size)
+            data = search.data
+            spans = (node.without(max(0, stop - size), stop - 1) for stop in ends)
+            hit = search.first(_put(data, span) for span in spans)
+            if hit is None:
+                break
+            node = nodes(search.data)[place]
+            end = min(max(0, ends[hit] - size), len(node.marks))
+        size = min(size, len(node.marks) + 1) // 2
+
+
+def _values(search: Search) -> None:
+    """Spell each token more simply: a long one of equal letters is cheap to cut later."""
+    place, spans = 0, tokens(search.data)
+    while place < len(spans):
+        span, data = spans[place], search.data
+        if (
+            search.first(_put(data, span, new) for new in simpler_values(data[slice(*span)]))
+            is None
+        ):
+            place += 1
+        else:
+            spans = tokens(search.data)
+
+
+def _tokens(search: Search) -> None:
+    _drop(search, tokens, largest=2)
+
+
+def _words(search: Search) -> None:
+    """Shorten words of which an end or a half can go; others are taken for what they say."""
+    place = 0
+    while place < len(words := _found(_WORD)(search.data)):
+        start, end = words[place]
+        half = (start + end) // 2
+        parts = ((half, end), (end - 1, end), (start, half), (start, start + 1))
+        data = search.data
+        if search.first(_put(data, part) for part in parts) is not None:
+            _drop(search, _inside(start))
+        place += 1
+
+
+def _inside(start: int) -> Callable[[bytes], list[Span]]:
+    def spans(data: bytes) -> list[Span]:
+        word = re.compile(rb"[A-Za-z0-9_./+-]*").match(data, start)
+        assert word is not None
+        return [(at, at + 1) for at in range(*word.span())]
+
+    return spans
+
+
+def _bytes(search: Search) -> None:
+    """Delete bytes; in an input that is still long, words and escapes go only as a whole."""
+    pattern = _BYTE if len(search.data) <= _SHORT else _PART
+    widest = max((end - start for start, end in tokens(search.data)), default=1)
+    _drop(search, _found(pattern), largest=max(1, widest // 2))
+
+
+PASSES: tuple[Callable[[Search], None], ...] = (
+    _lines,
+    _tree,
+    _white,
+    _values,
+    _tokens,
+    _words,
+    _bytes,
+)
+"""All passes in their order."""

@@ -1,0 +1,75 @@
+"""What simpler means, and the simpler spellings of a token.
+
+The key insight: shortlex (shorter first, then by bytes) makes reductions repeatable; ranking the
+bytes so that digits and letters come first makes what they end in readable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+__all__ = ["order", "simpler_values"]
+
+_PLAIN = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_REST = bytes(byte for byte in (*range(32, 128), *range(32), *range(128, 256)))
+_BY_RANK = bytes(dict.fromkeys(_PLAIN + _REST))
+_RANK = bytes.maketrans(_BY_RANK, bytes(range(256)))
+
+_NUMBER = re.compile(rb"[-+]?[0-9.][0-9.eE+-]*")
+_DIGIT = re.compile(rb"[0-9]")
+_DIGITS = re.compile(rb"[0-9]+")
+_LETTERS = re.compile(rb"[A-Za-z0-9]")
+_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|[^u\n])")
+_ESCAPES = (rb"\u0000", rb"\udc00", rb"\ud800")
+_ODD = re.compile(rb"[^ -~\t\r\n]")
+_ODD_FORMS = (b"a", b"\x01", b"\x80", b"\xff")
+_LONG = 40
+
+
+def order(data: bytes) -> tuple[int, bytes]:
+    """The key of simplicity: length, then bytes, with digits and letters first."""
+    return len(data), data.translate(_RANK)
+
+
+def simpler_values(token: bytes) -> Iterator[bytes]:
+    """Simpler spellings of a token of the same kind, boldest first."""
+    if token.startswith(b'"'):
+        yield _LETTERS.sub(b"a", _ESCAPE.sub(b"a", token))
+        yield _outside(token, _ESCAPE, b"a")
+        yield from _each(token, _ESCAPE, _ESCAPES)
+    elif _NUMBER.fullmatch(token):
+        yield from (b"0", b"1", b"-1", b"0.5")
+        yield _DIGITS.sub(lambda run: b"1" + b"0" * (len(run.group()) - 1), token)
+        yield _DIGITS.sub(lambda run: b"1" * len(run.group()), token)
+        yield from _rounded(token)
+        if len(token) <= _LONG:
+            yield from _each(token, _DIGIT, (b"0", b"1"))
+    yield from _each(token, _ODD, _ODD_FORMS)
+
+
+def _outside(token: bytes, kept: re.Pattern[bytes], letter: bytes) -> bytes:
+    """The token with letters and digits made equal, except inside of ``kept``."""
+    made, at = [], 0
+    for match in kept.finditer(token):
+        made += [_LETTERS.sub(letter, token[at : match.start()]), match.group()]
+        at = match.end()
+    return b"".join([*made, _LETTERS.sub(letter, token[at:])])
+
+
+def _each(token: bytes, part: re.Pattern[bytes], forms: tuple[bytes, ...]) -> Iterator[bytes]:
+    """The token with all parts, then one part at a time, in another form."""
+    for form in forms:
+        yield part.sub(form.replace(b"\\", b"\\\\"), token)
+    if len(token) > 50 * _LONG:
+        return
+    for match in part.finditer(token):
+        for form in forms:
+            yield token[: match.start()] + form + token[match.end() :]
+
+
+def _rounded(token: bytes) -> Iterator[bytes]:
+    """The number with one run of digits at a time made its first digit and zeros."""
+    for run in _DIGITS.finditer(token):
+        zeros = b"0" * (run.end() - run.start() - 1)
+        yield token[: run.start() + 1] + zeros + token[run.end() :]
