@@ -1,0 +1,247 @@
+"""What the stages of the gate hand each other.
+
+The key insight: a *trial* is a case with its place in a session, *seen* is everything observed of
+one trial, and a *flaw* is a finding with all that a maintainer needs to act on it. The judgement of
+a trial needs nothing but the first two, so it is the same for a warm session and a fresh process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from oracles.records import Finding
+from strategies.contract import Contract, Policy, Profile, Tool
+from strategies.records import Case, Version
+from targets.effects.records import Observed
+from targets.records import Ending
+
+__all__ = [
+    "Attempt",
+    "Begun",
+    "Budget",
+    "Event",
+    "Facts",
+    "Flaw",
+    "FlawFound",
+    "Listener",
+    "Nominee",
+    "Options",
+    "Place",
+    "Report",
+    "Seen",
+    "Step",
+    "Tally",
+    "Trial",
+]
+
+Place = Literal["before", "within", "after", "end"]
+"""Where the bad frame stands: before, within or after the handshake, or as the last thing sent."""
+
+Budget = Literal["quick", "release", "nightly"]
+
+
+@dataclass(frozen=True, slots=True)
+class Nominee:
+    """A tool that may be called, and its arguments.
+
+    ``arguments`` is JSON text in which ``{nonce}`` marks where the action name goes.
+    """
+
+    name: str
+    arguments: str = "{}"
+
+    @property
+    def traced(self) -> bool:
+        """Whether the action name reaches the tool."""
+        return "{nonce}" in self.arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the gate is to go about it.
+
+    ``policy`` is what the server documents about a session after a rejected frame; ``None`` to find
+    out. ``protocol`` is the version to ask for, ``None`` for the newest that the server speaks.
+    ``patience`` is in seconds and for one reply, ``start_patience`` for the first one. ``effects``
+    names the recorders to use; empty for those that are available. ``label`` is the name of the
+    server in signatures, ``""`` to take it from the command.
+    """
+
+    profile: Profile = "strict"
+    policy: Policy | None = None
+    protocol: Version | None = None
+    nominee: Nominee | None = None
+    expected_tools: tuple[str, ...] = ()
+    effects: tuple[str, ...] = ()
+    patience: float = 5.0
+    start_patience: float = 30.0
+    seed: int = 0
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the server told about itself in a good session, and how it takes a bad frame.
+
+    ``versions`` are the protocol versions that it speaks. ``tool`` is the declaration of the tool
+    that is called; ``declared`` is false where its schema says more than the judge can, so that
+    what the judge thinks of arguments doesn't count. ``startup`` is the time to the first reply, in
+    seconds.
+    """
+
+    label: str
+    name: str
+    release: str
+    version: Version
+    versions: tuple[Version, ...]
+    tools: tuple[str, ...]
+    nominee: Nominee | None
+    tool: Tool | None
+    declared: bool
+    policy: Policy
+    startup: float
+    peak_bytes: int
+
+    def contract(self, profile: Profile, version: Version | None = None) -> Contract:
+        """The terms by which a session with this server is judged."""
+        tools = (self.tool,) if self.tool else ()
+        return Contract(version or self.version, profile, self.policy, tools)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One case and its place in a session.
+
+    ``case`` is a complete stdin. ``opening`` counts the bytes of its handshake where that comes
+    first and whole, so that a warm session, which has had one, is sent only what follows; 0 means a
+    fresh process. ``name`` is the damage or the idea; ``eof`` says that stdin ends with the case.
+    """
+
+    name: str
+    family: str
+    place: Place
+    case: Case
+    opening: int = 0
+    eof: bool = False
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Everything observed of one trial: raw lines of stdout, effects, and how it ended.
+
+    ``tail`` is what stdout held after its last LF. ``complete`` says that every reply came that was
+    waited for; ``alive`` that the server still answered afterwards. ``ending`` is of a process that
+    ended by itself, or hung; ``status`` says how.
+    """
+
+    lines: tuple[bytes, ...]
+    tail: bytes = b""
+    effects: tuple[Observed, ...] = ()
+    complete: bool = True
+    alive: bool = True
+    ending: Ending = "open"
+    status: str = ""
+    stderr: bytes = b""
+    stdin: bytes = b""
+    peak_bytes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How often something was tried, and the two verdicts, which are independent of each other."""
+
+    sent: int = 0
+    acted: int = 0
+    unusable: int = 0
+
+    def plus(self, *, acted: bool, usable: bool) -> Attempt:
+        return Attempt(self.sent + 1, self.acted + acted, self.unusable + (not usable))
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was exercised: trials by family and place, frames, processes, and what was left out."""
+
+    attempts: dict[tuple[str, str], Attempt] = field(default_factory=dict)
+    frames: int = 0
+    processes: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    unconfirmed: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """A confirmed finding with everything a maintainer needs.
+
+    ``offending`` are the first offending bytes, raw. ``path`` is the reproducer, ``transcript`` and
+    ``stderr`` are files beside it, and ``replay`` is the one line that shows it again. ``trials``
+    names what led to it.
+    """
+
+    finding: Finding
+    trial: str
+    place: Place
+    case: Case
+    offending: bytes
+    path: str
+    transcript: str
+    stderr: str
+    replay: str
+    trials: tuple[str, ...] = ()
+    known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The whole result of one gate.
+
+    ``command`` and ``changes`` are the launch with secrets redacted. ``recorders`` maps the name of
+    each recorder that was on to what it can't see, ``absent`` those that were not on to the reason.
+    """
+
+    facts: Facts
+    command: str
+    changes: Mapping[str, str]
+    profile: Profile
+    budget: Budget
+    flaws: tuple[Flaw, ...]
+    tally: Tally
+    recorders: Mapping[str, str]
+    absent: Mapping[str, str]
+    seconds: float
+    reason: Literal["done", "budget", "interrupted"] = "done"
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The server is known, and trials begin."""
+
+    facts: Facts
+    command: str
+    recorders: tuple[str, ...]
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """So far: seconds since the start, trials done, and flaws found."""
+
+    seconds: float
+    trials: int
+    flaws: int
+
+
+@dataclass(frozen=True, slots=True)
+class FlawFound:
+    """A flaw, confirmed in a fresh process and on disk."""
+
+    flaw: Flaw
+
+
+Event = Begun | Step | FlawFound
+Listener = Callable[[Event], None]

@@ -1,0 +1,285 @@
+"""One server process: raw pipes in its own process group, and a deadline on everything.
+
+The key insight: nothing may wait for the server but with a clock in hand. Writes block, so they
+have a thread of their own; reads never block; and the group is killed before its leader is reaped,
+while its number can't have gone to somebody else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import selectors
+import signal
+import struct
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+from targets.command.memory import peak_of_group
+from targets.command.records import Launch
+from targets.errors import TargetError
+
+__all__ = ["Exit", "Process", "Stream"]
+
+_CHUNK = 1 << 20
+_MOST_OUTPUT = 64 << 20
+_PAUSE = 0.002
+_ALL_PAUSES = 0.3
+_TICK = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended: its exit code, or the signal that ended it (then ``code`` is None)."""
+
+    code: int | None
+    signal: int = 0
+
+    def __str__(self) -> str:
+        if self.code is not None:
+            return f"exit code {self.code}"
+        return signal.Signals(self.signal).name
+
+
+@dataclass(slots=True)
+class Stream:
+    """What came from one descriptor, raw, with pairs (monotonic time, bytes so far)."""
+
+    data: bytearray = field(default_factory=bytearray)
+    marks: list[tuple[float, int]] = field(default_factory=list)
+    ended: bool = False
+
+    def take(self, chunk: bytes) -> None:
+        self.data += chunk
+        self.marks.append((time.monotonic(), len(self.data)))
+        self.ended |= not chunk
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    data: bytes
+    cuts: tuple[int, ...]
+
+
+class Process:
+    """A started command. Raises TargetError where it cannot be started.
+
+    ``sent`` holds every byte that its stdin took, ``sends`` the times and sizes of the writes.
+    ``exit`` is set once it has ended. Not for use by several threads.
+    """
+
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self.began = time.monotonic()
+        self._child = _start(launch)
+        self.pid = self._child.pid
+        self.stdout, self.stderr = Stream(), Stream()
+        self.sent = bytearray()
+        self.sends: list[tuple[float, int]] = []
+        self.exit: Exit | None = None
+        self.refused = False
+        self.peak_bytes = 0
+        self._queue: SimpleQueue[_Write | None] = SimpleQueue()
+        self._selector = selectors.DefaultSelector()
+        self._watched = os.pidfd_open(self.pid)
+        self._gone = False
+        self._watch()
+        self._writer: threading.Thread | None = None
+        self._ended_input = False
+
+    def _watch(self) -> None:
+        assert self._child.stdout is not None
+        assert self._child.stderr is not None
+        for pipe, stream in ((self._child.stdout, self.stdout), (self._child.stderr, self.stderr)):
+            os.set_blocking(pipe.fileno(), False)
+            self._selector.register(pipe, selectors.EVENT_READ, stream)
+        self._selector.register(self._watched, selectors.EVENT_READ, None)
+
+    def write(self, data: bytes, cuts: Sequence[int] = ()) -> None:
+        """Have ``data`` written, with a pause at each offset of ``cuts``; returns at once."""
+        if self._writer is None:
+            self._writer = threading.Thread(target=self._write_all, daemon=True)
+            self._writer.start()
+        self._queue.put(_Write(data, tuple(cuts)))
+
+    def end_input(self) -> None:
+        """Close stdin once all that was given to :meth:`write` is written."""
+        if not self._ended_input:
+            self._ended_input = True
+            self.write(b"")
+            self._queue.put(None)
+
+    def _write_all(self) -> None:
+        """The writer's thread: the only place that may block, ended by the death of the reader."""
+        assert self._child.stdin is not None
+        pipe = self._child.stdin.fileno()
+        while (item := self._queue.get()) is not None:
+            with contextlib.suppress(OSError):
+                self._put(pipe, item)
+                continue
+            self.refused = True
+            break
+        with contextlib.suppress(OSError):
+            self._child.stdin.close()
+
+    def _put(self, pipe: int, item: _Write) -> None:
+        pause = min(_PAUSE, _ALL_PAUSES / max(1, len(item.cuts)))
+        start = 0
+        for edge in (*item.cuts, len(item.data)):
+            while start < edge:
+                count = os.write(pipe, item.data[start : min(edge, start + _CHUNK)])
+                self.sent += item.data[start : start + count]
+                self.sends.append((time.monotonic(), len(self.sent)))
+                start += count
+            if edge != len(item.data):
+                time.sleep(pause)
+
+    def unread(self) -> int:
+        """How many bytes wait in the pipe of stdin: what the server has not read yet."""
+        assert self._child.stdin is not None
+        try:
+            answer = fcntl.ioctl(self._child.stdin.fileno(), termios.FIONREAD, b"\0" * 4)
+        except (OSError, ValueError):
+            return 0
+        return int(struct.unpack("i", answer)[0])
+
+    def pump(self, seconds: float) -> bool:
+        """Take what has arrived, waiting at most ``seconds`` for the first of it.
+
+        False where nothing came. After the process and its pipes have ended it returns at once.
+        """
+        ready = self._selector.select(max(0.0, seconds)) if self._selector.get_map() else []
+        for key, _ in ready:
+            if isinstance(key.data, Stream):
+                self._read(key.fd, key.fileobj, key.data)
+            else:
+                self._selector.unregister(key.fileobj)
+                self._gone = True
+        return bool(ready)
+
+    def _read(self, descriptor: int, pipe: object, stream: Stream) -> None:
+        try:
+            chunk = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return
+        stream.take(chunk)
+        if not chunk or len(stream.data) > _MOST_OUTPUT:
+            self._selector.unregister(pipe)  # type: ignore[arg-type]
+            stream.ended = True
+
+    def pump_until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Pump until ``done``, the end of stdout, or the deadline; say whether it is done."""
+        deadline = time.monotonic() + seconds
+        while not done():
+            left = deadline - time.monotonic()
+            if left <= 0 or self.stdout.ended or (self.gone and not self._drain()):
+                return done()
+            self.pump(min(left, _TICK))
+        return True
+
+    def _drain(self) -> bool:
+        """Whether anything is still to be read of a process that has ended."""
+        return self.pump(_TICK)
+
+    @property
+    def gone(self) -> bool:
+        """Whether the process itself has ended, though others may hold its pipes."""
+        return self._gone
+
+    @property
+    def flooded(self) -> bool:
+        """Whether it wrote so much to stdout that reading was given up."""
+        return len(self.stdout.data) > _MOST_OUTPUT
+
+    def measure(self) -> int:
+        """Peak resident bytes so far of the largest process of the group.
+
+        By the processes' own status: what ``wait4`` tells begins with the size of whoever started
+        them.
+        """
+        if not self._gone:
+            self.peak_bytes = max(self.peak_bytes, peak_of_group(self.pid))
+        return self.peak_bytes
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the whole group, if anything of it is left."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+    def stop(self) -> Exit:
+        """Kill the whole group, take what was still in the pipes, and say how the leader ended."""
+        if self.exit is not None:
+            return self.exit
+        self.measure()
+        self.pump(0)
+        ended = self._gone or self._ended_by_itself()
+        self.send_signal(signal.SIGKILL)
+        _, status = os.waitpid(self.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        self._child.returncode = code
+        self.exit = Exit(code) if code >= 0 else Exit(None, -code)
+        self._gone = ended
+        while self._selector.get_map() and self.pump(0):
+            pass
+        self._close()
+        return self.exit
+
+    def _ended_by_itself(self) -> bool:
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def _close(self) -> None:
+        self._queue.put(None)
+        if self._writer is not None:
+            self._writer.join(_TICK * 20)
+        self._selector.close()
+        os.close(self._watched)
+        alive = self._writer is not None and self._writer.is_alive()
+        for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
+            # A pipe that a write is stuck in, held by a process that left the group, stays open.
+            if pipe is not None and not (alive and pipe is self._child.stdin):
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+
+def _start(launch: Launch) -> subprocess.Popen[bytes]:
+    command = launch.argv[0] if launch.argv else ""
+    try:
+        return subprocess.Popen(
+            launch.argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=launch.cwd,
+            env=_environment(launch),
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        if launch.cwd is not None and not launch.cwd.is_dir():
+            raise TargetError(f"{launch.cwd} is no folder", "choose another --cwd") from error
+        raise TargetError(
+            f"there is no command {command!r}", "check its spelling and that it is on PATH"
+        ) from error
+    except PermissionError as error:
+        raise TargetError(
+            f"{command!r} may not be executed", "check the file's mode, or name its interpreter"
+        ) from error
+    except (OSError, ValueError, IndexError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TargetError(f"{command!r} cannot be started ({reason})", "check it") from error
+
+
+def _environment(launch: Launch) -> dict[str, str]:
+    surroundings = dict(os.environ)
+    for name, value in launch.env.items():
+        if value is None:
+            surroundings.pop(name, None)
+        else:
+            surroundings[name] = value
+    return surroundings
