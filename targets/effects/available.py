@@ -1,0 +1,143 @@
+"""Which recorders watch a launch, strongest first, and which don't and why.
+
+The key insight: a report that says nothing happened must say who looked. A recorder may be off
+before the start (no strace here), or turn out to have watched nothing (no Python in this server);
+both are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from targets.command.records import Launch
+from targets.effects.fake_http import FakeHttp
+from targets.effects.fake_ssh import FakeSsh
+from targets.effects.files import FileRecorder
+from targets.effects.node_require import NodeRequire
+from targets.effects.python_audit import PythonAudit
+from targets.effects.records import EffectRecorder, Observed
+from targets.effects.strace import Strace
+from targets.errors import TargetError
+
+__all__ = ["NAMES", "Recording", "Watching", "recorders"]
+
+_Make = Callable[[Launch, "Watching"], EffectRecorder]
+_INSTALLERS = frozenset(
+    {"npx", "npm", "pnpm", "yarn", "bunx", "uvx", "uv", "pipx", "docker", "podman"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """What recorders are told: folders to look into, variables that get the HTTP service's URL."""
+
+    folders: tuple[Path, ...] = ()
+    http_variables: tuple[str, ...] = ()
+
+
+def _files(launch: Launch, watching: Watching) -> EffectRecorder:
+    own = (launch.cwd,) if launch.cwd is not None else ()
+    return FileRecorder(watching.folders or own)
+
+
+def _http(launch: Launch, watching: Watching) -> EffectRecorder:
+    # A launcher that must fetch its package would fetch it from the fake.
+    installs = bool(launch.argv) and Path(launch.argv[0]).name in _INSTALLERS
+    return FakeHttp(watching.http_variables, proxies=not installs)
+
+
+_MAKERS: Mapping[str, _Make] = {
+    "files": _files,
+    "http": _http,
+    "ssh": lambda _launch, _watching: FakeSsh(),
+    "python": lambda _launch, _watching: PythonAudit(),
+    "node": lambda _launch, _watching: NodeRequire(),
+    "strace": lambda _launch, _watching: Strace(),
+}
+
+NAMES = tuple(_MAKERS)
+"""All recorders, strongest evidence first: what arrived, before what was about to be done."""
+
+
+def _chosen(names: Sequence[str] | None) -> list[str]:
+    unknown = [name for name in names or () if name not in _MAKERS]
+    if unknown:
+        raise TargetError(
+            f"there is no effect recorder {unknown[0]!r}", f"choose from {', '.join(NAMES)}"
+        )
+    return [name for name in NAMES if names is None or name in names]
+
+
+def _split(
+    launch: Launch, names: Sequence[str] | None, watching: Watching
+) -> tuple[list[EffectRecorder], dict[str, str]]:
+    usable: list[EffectRecorder] = []
+    off: dict[str, str] = {}
+    for name in _chosen(names):
+        recorder = _MAKERS[name](launch, watching)
+        reason = recorder.unavailable(launch)
+        if reason:
+            recorder.close()
+            off[name] = reason
+        else:
+            usable.append(recorder)
+    return usable, off
+
+
+def recorders(
+    launch: Launch, names: Sequence[str] | None = None, watching: Watching | None = None
+) -> list[EffectRecorder]:
+    """Recorders that can watch this launch, strongest first; ``names`` narrows the choice.
+
+    Raises TargetError for a name that is none. The caller wraps in this order and closes them.
+    """
+    return _split(launch, names, watching or Watching())[0]
+
+
+@dataclass(slots=True)
+class Recording:
+    """A set of recorders around one launch: start :attr:`launch`, then :meth:`take` at will."""
+
+    launch: Launch
+    recorders: tuple[EffectRecorder, ...] = ()
+    off: Mapping[str, str] = field(default_factory=dict)
+    """Names of recorders that can't watch this launch, with the reason."""
+
+    @classmethod
+    def of(
+        cls, launch: Launch, names: Sequence[str] | None = None, watching: Watching | None = None
+    ) -> Self:
+        """All recorders that can watch ``launch``, wrapped around it. Raises TargetError."""
+        usable, off = _split(launch, names, watching or Watching())
+        for recorder in usable:
+            launch = recorder.wrap(launch)
+        return cls(launch, tuple(usable), off)
+
+    def take(self) -> list[Observed]:
+        """What all of them saw since the last call, by time."""
+        seen = [each for recorder in self.recorders for each in recorder.take()]
+        return sorted(seen, key=lambda each: each.at)
+
+    def status(self) -> dict[str, str]:
+        """For each recorder ``"on"``, or why it saw or can see nothing."""
+        on = {recorder.name: recorder.idle() or "on" for recorder in self.recorders}
+        return {name: on.get(name) or self.off[name] for name in NAMES if name in {*on, *self.off}}
+
+    def close(self) -> None:
+        for recorder in self.recorders:
+            recorder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,56 @@
+"""Counting effects against a control session.
+
+The key insight: a server that turns bad arguments into an empty call acts without any nonce. What
+gives it away is that a session with one bad frame more has more effects than the same session
+without, once names that are new each time (temporary files, ports, dates) are made equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from targets.effects.records import EffectKind, Observed
+
+__all__ = ["Kind", "counts", "normalized", "surplus"]
+
+Kind = tuple[str, EffectKind, bytes]
+"""Recorder, kind of effect, normalized detail. Recorders are counted apart: one act is seen by
+several of them."""
+
+_NOISE = re.compile(
+    rb"/__pycache__/[^/]+\.pyc(?:\.\d+)?(?: ->|$)|^/dev/(?:null|tty|pts/|ptmx)|^/proc/self/"
+)
+_VARYING = re.compile(
+    rb"tmp[a-z0-9_]{8}\b"  # Python's tempfile
+    rb"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"  # UUID
+    rb"|\b(?=[a-z]*[0-9])[0-9a-f]{8,}\b"
+    rb"|(?<=[-._])[A-Za-z0-9]{6}(?=$|/| ->)(?<![.][a-z]{6})"  # mkdtemp(3)
+    rb"|\d+",
+    re.IGNORECASE,
+)
+
+
+def normalized(seen: Observed, nonces: Iterable[str] = ()) -> Kind | None:
+    """What one effect counts as; ``None`` for what interpreters do by themselves.
+
+    ``nonces`` are made equal too, so that a control session may use names of its own.
+    """
+    detail = seen.detail
+    if _NOISE.search(detail):
+        return None
+    for nonce in nonces:
+        detail = detail.replace(nonce.encode(), b"*") if nonce else detail
+    return seen.recorder, seen.kind, _VARYING.sub(b"#", detail)
+
+
+def counts(seen: Iterable[Observed], nonces: Iterable[str] = ()) -> Counter[Kind]:
+    """How often each effect happened, normalized."""
+    names = tuple(nonces)
+    return Counter(kind for each in seen if (kind := normalized(each, names)) is not None)
+
+
+def surplus(case: Counter[Kind], control: Counter[Kind]) -> Counter[Kind]:
+    """What happened in the case more often than in the control session."""
+    return case - control

@@ -1,0 +1,20 @@
+"""Reading and changing the environment that a launch will have."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from targets.command.records import Launch
+
+__all__ = ["inherited", "with_env"]
+
+
+def inherited(launch: Launch, name: str) -> str | None:
+    """The value that the launched process will see, ``None`` where it is not set."""
+    return launch.env[name] if name in launch.env else os.environ.get(name)
+
+
+def with_env(launch: Launch, **changes: str | None) -> Launch:
+    """The launch with further changes to its environment; ``None`` takes a variable away."""
+    return replace(launch, env={**launch.env, **changes})

@@ -1,0 +1,148 @@
+"""Each recorder sees a server that acts, and nothing of that kind in one that doesn't."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from targets.command.records import Launch
+from targets.effects.available import NAMES, Recording, recorders
+from targets.effects.strace import Strace
+from targets.errors import TargetError
+from tests.effects.driving import NODE, NONCE, PYTHON, Seen, drive, needs_node
+
+needs_strace = pytest.mark.skipif(
+    bool(Strace().unavailable(Launch(("true",)))), reason=Strace().unavailable(Launch(("true",)))
+)
+
+ACTS = [
+    ("files", PYTHON, "write", {"write"}),
+    ("files", PYTHON, "fill", {"write"}),
+    ("files", PYTHON, "rename", {"write"}),
+    ("http", PYTHON, "http", {"http"}),
+    ("http", PYTHON, "base_url", {"http"}),
+    ("ssh", PYTHON, "ssh", {"exec"}),
+    ("ssh", PYTHON, "ssh_stdin", {"exec"}),
+    ("ssh", PYTHON, "ssh_inherits", {"exec"}),
+    ("python", PYTHON, "connect", {"connect"}),
+    ("python", PYTHON, "write", {"write"}),
+    ("python", PYTHON, "rename", {"write", "rename"}),
+    ("python", PYTHON, "delete", {"write", "delete"}),
+    ("python", PYTHON, "run", {"exec"}),
+]
+NODE_ACTS = [
+    ("files", NODE, "write", {"write"}),
+    ("http", NODE, "http", {"http"}),
+    ("node", NODE, "connect", {"connect"}),
+    ("node", NODE, "write", {"write"}),
+    ("node", NODE, "fill", {"write"}),
+    ("node", NODE, "stream", {"write"}),
+    ("node", NODE, "rename", {"write", "rename"}),
+    ("node", NODE, "delete", {"write", "delete"}),
+    ("node", NODE, "run", {"exec"}),
+    ("node", NODE, "runsync", {"exec"}),
+    ("node", NODE, "worker", {"write"}),
+]
+STRACE_ACTS = [
+    ("strace", PYTHON, "connect", {"connect"}),
+    ("strace", PYTHON, "write", {"write"}),
+    ("strace", PYTHON, "rename", {"write", "rename"}),
+    ("strace", PYTHON, "delete", {"write", "delete"}),
+    ("strace", PYTHON, "run", {"exec"}),
+]
+CASES = [
+    *ACTS,
+    *(pytest.param(*act, marks=needs_node) for act in NODE_ACTS),
+    *(pytest.param(*act, marks=needs_strace) for act in STRACE_ACTS),
+    pytest.param("strace", NODE, "rename", {"write", "rename"}, marks=[needs_node, needs_strace]),
+]
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], Seen]:
+    """What all recorders see of servers that do nothing; one run for each server."""
+    seen = {}
+    for argv in (PYTHON, NODE):
+        try:
+            seen[argv] = drive(argv, None, [f"idle {NONCE}"], tmp_path_factory.mktemp("idle"))
+        except FileNotFoundError:
+            continue
+    return seen
+
+
+@pytest.mark.parametrize(("name", "argv", "verb", "kinds"), CASES)
+def test_an_act_is_seen_with_its_nonce(
+    name: str, argv: tuple[str, ...], verb: str, kinds: set[str], tmp_path: Path
+) -> None:
+    seen = drive(argv, [name], [f"{verb} {NONCE}", "idle other"], tmp_path)
+    assert seen.kinds(NONCE) == kinds
+    assert {each.recorder for each in seen.of(NONCE)} == {name}
+    assert seen.stdout == f"done {NONCE}\ndone other\n".encode()
+    assert (seen.stderr, seen.code, seen.status) == (b"", 0, {name: "on"})
+
+
+def test_nothing_is_seen_of_a_server_that_does_not_act(
+    idle: dict[tuple[str, ...], Seen],
+) -> None:
+    assert PYTHON in idle
+    for argv, seen in idle.items():
+        assert seen.stdout == f"done {NONCE}\n".encode()
+        assert (argv, seen.of(NONCE)) == (argv, [])
+        recorders_that_act = {each.recorder for each in seen.effects}
+        assert recorders_that_act <= {"strace"}, seen.effects  # strace sees its own launch
+
+
+def test_a_hook_that_nothing_loaded_says_so(idle: dict[tuple[str, ...], Seen]) -> None:
+    status = idle[PYTHON].status
+    assert status["python"] == "on"
+    assert status["node"] == "no Node process has loaded the hook"
+
+
+@needs_node
+def test_a_fetch_is_seen_by_its_address_and_at_the_service_with_its_body(tmp_path: Path) -> None:
+    seen = drive(NODE, ["http", "node"], [f"fetch {NONCE}"], tmp_path)
+    asked, served = (each for each in seen.effects if each.kind == "http")
+    assert (asked.recorder, served.recorder) == ("node", "http")
+    assert asked.detail.startswith(b"POST http://127.0.0.1:")
+    assert (asked.carries(NONCE), served.carries(NONCE)) == (False, True)
+
+
+def test_recorders_come_strongest_first_and_can_be_chosen(tmp_path: Path) -> None:
+    launch = Launch(PYTHON, cwd=tmp_path)
+    usable = recorders(launch)
+    names = [recorder.name for recorder in usable]
+    assert names == [name for name in NAMES if name in names]
+    assert {"files", "http", "ssh", "python", "node"} <= set(names)
+    assert all(recorder.blind for recorder in usable)
+    chosen = recorders(launch, ["python", "files"])
+    assert [recorder.name for recorder in chosen] == ["files", "python"]
+    for recorder in (*usable, *chosen):
+        recorder.close()
+        recorder.close()
+
+
+def test_an_unknown_recorder_is_named_with_the_known_ones() -> None:
+    with pytest.raises(TargetError) as caught:
+        recorders(Launch(PYTHON), ["ptrace"])
+    assert str(caught.value).startswith("there is no effect recorder 'ptrace'; choose from files, ")
+
+
+def test_a_recorder_that_cannot_watch_says_why() -> None:
+    launch = Launch(("python3", "-I", "server.py"))
+    with Recording.of(launch, ["files", "python"]) as recording:
+        assert recording.recorders == ()
+        assert recording.status() == {
+            "files": "no folder to watch was named",
+            "python": "-I makes this Python ignore PYTHONPATH",
+        }
+
+
+def test_what_was_taken_is_not_given_again(tmp_path: Path) -> None:
+    (tmp_path / "journal.log").write_text("before\n")
+    with Recording.of(Launch(PYTHON, cwd=tmp_path), ["files"]) as recording:
+        (tmp_path / "journal.log").write_text("before\nafter\n")
+        assert [(each.kind, each.content) for each in recording.take()] == [("write", b"after\n")]
+        assert recording.take() == []
+        (tmp_path / "journal.log").unlink()
+        assert [each.kind for each in recording.take()] == ["delete"]
