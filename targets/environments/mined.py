@@ -1,0 +1,56 @@
+"""Names and strings out of a library's own files: seeds that only its authors would think of.
+
+The key insight: what a parser treats specially stands in it as text: names of constants, of hooks
+and of error cases, in the data of a compiled library just as in the literals of a Python file.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+__all__ = ["mined"]
+
+_RUN = re.compile(rb"[\x20-\x7e]{3,}")
+_WORD = re.compile(rb"[A-Za-z_$@#-][A-Za-z0-9_$.:@#+-]{1,31}")
+_SHORT = 40
+_MOST = 2_000
+_NATIVE = (".so", ".pyd", ".dylib")
+_NOISE = re.compile(rb"^(?:_Z|_R|\.|[A-Z0-9_]*GLIBC|Py[A-Z_]|_Py)|::|/")
+
+
+def mined(files: Iterable[str]) -> list[bytes]:
+    """Printable strings of at most 40 bytes in Python and compiled files, short and rare first.
+
+    Files that cannot be read give nothing: they are a source of seeds, not of facts.
+    """
+    found: Counter[bytes] = Counter()
+    for name in files:
+        try:
+            found.update(_strings(Path(name)))
+        except (OSError, SyntaxError, ValueError):
+            continue
+    usable = [text for text in found if not _NOISE.search(text)]
+    return sorted(usable, key=lambda text: (found[text], len(text), text))[:_MOST]
+
+
+def _strings(path: Path) -> Iterator[bytes]:
+    content = path.read_bytes()
+    if path.suffix == ".py":
+        yield from _literals(content)
+    elif path.suffix in _NATIVE:
+        for run in _RUN.findall(content):
+            # Rust keeps its strings without ends between them, so long runs are cut into words.
+            yield from (run,) if len(run) <= _SHORT else _WORD.findall(run)
+
+
+def _literals(source: bytes) -> Iterator[bytes]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+            value = node.value
+            raw = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+            if 0 < len(raw) <= _SHORT:
+                yield raw
