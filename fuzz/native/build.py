@@ -1,0 +1,207 @@
+"""Build instrumented copies of parsers, or take them from the cache, and say how to run them.
+
+The key insight: the copies go in front of the installed libraries by ``PYTHONPATH`` alone. Nothing
+that is installed changes, and a process without the environment that is returned here runs what it
+always ran.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import sys
+import sysconfig
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from fuzz.errors import UsageError
+from fuzz.native.cache import Cache, default_root
+from fuzz.native.cpython import Source, find_source
+from fuzz.native.libraries import NAMES, Library, chosen
+from fuzz.native.loaded import ADDRESS, COVERAGE, assert_loaded
+from fuzz.native.toolchain import Toolchain, compile_extension, failure, find_toolchain, run
+
+__all__ = ["Native", "assert_loaded", "prepare"]
+
+_RECIPE = "1"
+"""Part of every build's identity: raise it when builds are made differently."""
+_UNREACHED = re.compile(
+    r"No matching distribution|Could not find a version|[Ff]ailed to establish|timed out"
+    r"|Name or service|Name resolution|ConnectionError|Network is unreachable"
+)
+_SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """Instrumented copies that are ready. ``env`` changes the environment of a fuzzing process.
+
+    ``versions`` has what was built, by name, and the compiler. ``missing`` has one sentence for
+    each library that was asked for and cannot be built here. ``folders`` has each copy's place.
+    """
+
+    env: Mapping[str, str]
+    versions: Mapping[str, str]
+    missing: Mapping[str, str]
+    folders: Mapping[str, Path]
+    address: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The libraries that were built: what ``assert_loaded`` is to be asked about."""
+        return tuple(self.folders)
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    version: str
+    folder: Path
+
+
+def prepare(
+    names: Sequence[str] = NAMES, *, address: bool = False, root: Path | None = None
+) -> Native:
+    """Have instrumented copies of the libraries, built now or earlier; takes seconds when new.
+
+    With ``address``, AddressSanitizer watches their memory. ``root`` is the folder of the cache.
+    Raises UsageError where nothing can be built: no clang, no headers, no atheris, no source.
+    """
+    libraries = chosen(names)
+    tools = find_toolchain(address=address)
+    cache = Cache(root or default_root())
+    built: dict[str, _Built] = {}
+    missing: dict[str, UsageError] = {}
+    for library in libraries:
+        try:
+            built[library.name] = _build(library, tools, cache)
+        except UsageError as error:
+            missing[library.name] = error
+    if not built:
+        raise next(iter(missing.values()))
+    folders = {name: one.folder for name, one in built.items()}
+    return Native(
+        env=_environment(tools, list(folders.values())),
+        versions={name: one.version for name, one in built.items()} | {"clang": tools.version},
+        missing={name: str(error) for name, error in missing.items()},
+        folders=folders,
+        address=address,
+    )
+
+
+def _environment(tools: Toolchain, folders: Sequence[Path]) -> dict[str, str]:
+    before = os.environ.get
+    env = {
+        "PYTHONPATH": os.pathsep.join([*map(str, folders), *_given("PYTHONPATH")]),
+        "LD_PRELOAD": ":".join([str(tools.runtime), *_given("LD_PRELOAD")]),
+    }
+    # The interpreter keeps much for its whole life: leaks are no sign of anything.
+    asan = "detect_leaks=0:allocator_may_return_null=1:allow_addr2line=1"
+    env["ASAN_OPTIONS"] = ":".join(filter(None, [asan, before("ASAN_OPTIONS", "")]))
+    ubsan = "print_stacktrace=1:allow_addr2line=1"
+    env["UBSAN_OPTIONS"] = ":".join(filter(None, [ubsan, before("UBSAN_OPTIONS", "")]))
+    if tools.symbolizer():
+        env["ASAN_SYMBOLIZER_PATH"] = env["UBSAN_SYMBOLIZER_PATH"] = tools.symbolizer()
+    if tools.address:
+        # Python's own allocator takes small blocks from large ones: overflows stay within those.
+        env["PYTHONMALLOC"] = "malloc"
+    return env
+
+
+def _given(name: str) -> list[str]:
+    return [os.environ[name]] if os.environ.get(name) else []
+
+
+def _build(library: Library, tools: Toolchain, cache: Cache) -> _Built:
+    if library.distribution:
+        version = _installed(library.distribution)
+        make = partial(_wheel, library, version, tools)
+    else:
+        if library.module in sys.builtin_module_names:
+            raise UsageError(
+                f"{library.module} is built into this interpreter, where no copy can replace it",
+                "use an interpreter that has it as a file",
+            )
+        source = find_source(cache)
+        version = _mixed(source)
+        make = partial(_module, library, source, tools)
+    folder = cache.entry(
+        f"{library.name}-{version.partition(' ')[0]}", _identity(version, tools), make
+    )
+    return _Built(version, folder)
+
+
+def _identity(version: str, tools: Toolchain) -> dict[str, str]:
+    return {
+        "version": version,
+        "python": f"{sys.version} {_SUFFIX} {platform.machine()}",
+        "compiler": tools.version,
+        "flags": " ".join([tools.sanitizers, *tools.flags]),
+        "recipe": _RECIPE,
+    }
+
+
+def _installed(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError as error:
+        raise UsageError(
+            f"{distribution} is not installed", f"pip install {distribution}"
+        ) from error
+
+
+def _mixed(source: Source) -> str:
+    """The version of ``_json``'s source, and the interpreter's own where it is another."""
+    own = platform.python_version()
+    return own if source.version == own else f"{source.version} (in CPython {own})"
+
+
+def _wheel(library: Library, version: str, tools: Toolchain, into: Path) -> None:
+    """Build exactly this version from the source on the package index."""
+    name = library.distribution
+    with tempfile.TemporaryDirectory() as work:
+        # Without its cache: pip keeps wheels by source alone, not by compiler and flags.
+        command = [
+            *(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-cache-dir"),
+            *("--no-input", "--no-binary", name, f"{name}=={version}", "--wheel-dir", work),
+        ]
+        done = run(command, env=tools.build_env())
+        if done.returncode:
+            raise _unbuilt(name, version, tools, done.stdout)
+        for path in Path(work).glob("*.whl"):
+            with zipfile.ZipFile(path) as packed:
+                packed.extractall(into)
+    _check(into / Path(*library.module.split(".")).with_suffix(_SUFFIX), tools)
+
+
+def _unbuilt(name: str, version: str, tools: Toolchain, said: str) -> UsageError:
+    if _UNREACHED.search(said):
+        return UsageError(
+            f"the source of {name} {version} was not found on a package index",
+            "connect to one that has it and start again: builds are kept for later runs",
+        )
+    return UsageError(
+        f"building {name} {version} with {tools.version} failed: {failure(said)}",
+        "leave it out, or try another version of the library or of clang",
+    )
+
+
+def _module(library: Library, source: Source, tools: Toolchain, into: Path) -> None:
+    target = into / f"{library.module}{_SUFFIX}"
+    internal = Path(sysconfig.get_path("include")) / "internal"
+    compile_extension(tools, source.folder / "Modules" / "_json.c", target, includes=[internal])
+    _check(target, tools)
+
+
+def _check(path: Path, tools: Toolchain) -> None:
+    """A package may go on without its C code, or with flags of its own: see what came out."""
+    wanted = (COVERAGE, ADDRESS) if tools.address else (COVERAGE,)
+    if not path.is_file() or any(symbol not in path.read_bytes() for symbol in wanted):
+        raise UsageError(
+            f"the build made no instrumented {path.name}", "see whether its set-up ignores CC"
+        )

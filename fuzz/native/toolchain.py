@@ -1,0 +1,158 @@
+"""Debian's clang, and the runtime of atheris that its output needs.
+
+The key insight: the sanitizer goes to the compiler only, never to the linker. The hooks stay
+undefined and the preloaded runtime of atheris resolves them, so that the module, libFuzzer and
+AddressSanitizer are one set of counters, and no compiler-rt package is needed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzz.errors import UsageError
+
+__all__ = ["Toolchain", "compile_extension", "failure", "find_toolchain", "run"]
+
+_WITHOUT = "or go on without --native"
+_PLAIN = ("-O2", "-gline-tables-only", "-fno-omit-frame-pointer")
+# Frames of a report are its signature: calls that were inlined or left early would be missing.
+_WATCHED = ("-O1", "-gline-tables-only", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls")
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A compiler and the runtime to preload. ``version`` is the compiler's own first line."""
+
+    clang: Path
+    clangxx: Path
+    version: str
+    runtime: Path
+    address: bool
+
+    @property
+    def sanitizers(self) -> str:
+        return "-fsanitize=fuzzer-no-link" + (",address" if self.address else "")
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return _WATCHED if self.address else _PLAIN
+
+    def build_env(self) -> dict[str, str]:
+        """The environment in which setuptools compiles with this."""
+        keep = {k: v for k, v in os.environ.items() if k not in {"LD_PRELOAD", "PYTHONPATH"}}
+        flags = " ".join(self.flags)
+        return keep | {
+            "CC": f"{self.clang} {self.sanitizers}",
+            "CXX": f"{self.clangxx} {self.sanitizers}",
+            "CFLAGS": flags,
+            "CXXFLAGS": flags,
+            "LDSHARED": f"{self.clang} -shared",
+            "LDCXXSHARED": f"{self.clangxx} -shared",
+            "UJSON_BUILD_NO_STRIP": "1",  # a stripped library has no names for a report's frames
+        }
+
+    def symbolizer(self) -> str:
+        """Path of llvm-symbolizer, ``""`` where it is not installed."""
+        beside = self.clang.resolve().with_name("llvm-symbolizer")
+        return str(beside) if beside.exists() else shutil.which("llvm-symbolizer") or ""
+
+
+def find_toolchain(*, address: bool = False) -> Toolchain:
+    """Find what building and running instrumented code needs. Raises UsageError."""
+    clang, clangxx = shutil.which("clang"), shutil.which("clang++")
+    if clang is None or clangxx is None:
+        raise UsageError(
+            "clang is not installed, and no other compiler has libFuzzer's coverage hooks",
+            f"apt-get install clang, {_WITHOUT}",
+        )
+    if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
+        raise UsageError(
+            "the C headers of this Python are not installed",
+            f"apt-get install python3-dev, {_WITHOUT}",
+        )
+    answer = run([clang, "--version"])
+    version = answer.stdout.partition("\n")[0].strip()
+    if answer.returncode or not version:
+        raise UsageError(
+            f"{clang} does not run: {failure(answer.stdout)}", f"mend clang, {_WITHOUT}"
+        )
+    return Toolchain(Path(clang), Path(clangxx), version, _runtime(address=address), address)
+
+
+def _runtime(*, address: bool) -> Path:
+    """The shared library with libFuzzer (and AddressSanitizer) that atheris ships beside itself."""
+    spec = importlib.util.find_spec("atheris")
+    if spec is None or spec.origin is None:
+        raise UsageError(
+            "atheris is not installed (it has wheels for Linux on x86-64 only)",
+            f"pip install atheris, {_WITHOUT}",
+        )
+    # Both define the coverage hooks; the UBSan one adds a report with frames for a deadly signal.
+    name = "asan_with_fuzzer.so" if address else "ubsan_with_fuzzer.so"
+    path = Path(spec.origin).parent.parent / name
+    if not path.exists():
+        raise UsageError(
+            f"this atheris was installed without {name}", f"install its wheel, {_WITHOUT}"
+        )
+    return path
+
+
+def compile_extension(
+    tools: Toolchain, source: Path, target: Path, *, includes: Sequence[Path] = ()
+) -> None:
+    """Compile one C file to the extension module ``target``. Raises UsageError if that fails."""
+    folders = [sysconfig.get_path("include"), *map(str, includes)]
+    part = target.with_suffix(".o")
+    compile_ = [
+        *(str(tools.clang), tools.sanitizers, *tools.flags, "-DNDEBUG", "-fPIC"),
+        *(f"-I{folder}" for folder in folders),
+        *("-c", str(source), "-o", str(part)),
+    ]
+    link = [str(tools.clang), "-shared", str(part), "-o", str(target)]
+    for command in (compile_, link):
+        done = run(command)
+        if done.returncode:
+            raise UsageError(
+                f"{tools.version} cannot compile {source.name}: {failure(done.stdout)}",
+                "see whether the source belongs to this Python",
+            )
+    part.unlink()
+
+
+def run(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    seconds: float = 900,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command; ``stdout`` of the answer is everything it said. Code 124: out of time."""
+    try:
+        return subprocess.run(  # noqa: S603 - tools we found, with words of our own
+            list(command),
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(list(command), 124, f"no end within {seconds:.0f} s")
+
+
+def failure(said: str) -> str:
+    """The one line of a tool's output that tells most: its first error, else its last line."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    errors = [line for line in lines if "error:" in line.lower() or line.startswith("E: ")]
+    return (errors or lines[-1:] or ["it said nothing"])[0][:300]
