@@ -1,7 +1,9 @@
 """Judge one JSON document against RFC 8259 (spec) and what two readers may read alike (strict).
 
-Key insight: one possessive token regex and an explicit stack read any input in one forward pass, so
-neither nesting nor length can blow the stack; syntax wins over strict rules, which are only noted.
+Key insight: a JSON text is a row of units, each an optional name, a value or a run of opening
+brackets, and the closing brackets and comma behind it. One regular expression finds the units, so a
+member costs one step and not four, a million brackets cost one step, and neither nesting nor length
+can blow the stack. Syntax wins over strict rules, which are only noted on the way.
 """
 
 from __future__ import annotations
@@ -9,47 +11,84 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from os.path import commonprefix
+from typing import Any
 
 from oracles.records import Verdict
 
-__all__ = ["LongInteger", "judge_document", "minus_zero_ids"]
+__all__ = ["DEEPEST", "UNKNOWN", "LongInteger", "judge_document"]
 
-_TOKEN = re.compile(
-    r'[ \t\n\r]*+(?:"(?P<clean>[^"\\\x00-\x1f]*+)"'
-    r'|"(?P<escaped>(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+)"'
-    r"|(?P<number>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)"
-    r"|(?P<word>true|false|null)|(?P<mark>[\[\]{}:,])|(?P<end>\Z))"
+_SPACE = r"[ \t\n\r]*+"
+_STRING = r'"((?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+)"'
+_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
+_UNIT = re.compile(
+    rf"{_SPACE}(?!\Z)(?:{_STRING}{_SPACE}:{_SPACE})?"
+    rf"(?:{_STRING}|({_NUMBER}|true|false|null|\[++|\{{))?"
+    rf"{_SPACE}([\]}}]*+,?)"
 )
+_NAME, _TEXT, _TOKEN, _AFTER = range(1, 5)
 _ESCAPE = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.")
 _LONE = re.compile("[\ud800-\udfff]")
+_REAL = re.compile("[.eE]")
 _SIMPLE = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_WORDS = {"true": True, "false": False, "null": None}
-_LONGEST_INT = 4_000
+_WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
+_DIGITS = _WORDS | {str(value): value for value in range(100)}
+_CLOSER = {"[": "]", "{": "}"}
 _SAFE = 2**53 - 1
+_SURELY_SAFE = 15
+_LONGEST_NUMBER = 1_000
+_LONGEST_INTEGER = 100_000
+_LONGEST_INT = 600
+"""Digits that ``int()`` takes under any limit that an interpreter can be given."""
+
+DEEPEST = 10_000
+"""Containers nested deeper than this are checked as well, but their values are not kept."""
+
+UNKNOWN = object()
+"""Stands for the values below :data:`DEEPEST`."""
+
+_CACHED = 16_384
 
 
 @dataclass(frozen=True, slots=True)
 class LongInteger:
-    """An integer token too long for ``int()``; the canonical spelling is its value."""
+    """An integer token of more than 100,000 digits; the canonical spelling is its value."""
 
     token: str
 
 
 def judge_document(raw: bytes, *, profile: str = "strict", max_depth: int = 128) -> Verdict:
-    """Judge ``raw`` (a frame without LF) by the utf8 and json rules of docs/contract.md."""
+    """Judge ``raw`` (a frame without LF) by the utf8 and json rules of docs/contract.md.
+
+    Values are shared between calls on equal bytes: they are to be read, not changed.
+    """
+    strict, spec = (_remembered if len(raw) <= _CACHED else _judge)(raw, max_depth)
+    return strict if profile == "strict" else spec
+
+
+def _judge(raw: bytes, max_depth: int) -> tuple[Verdict, Verdict]:
+    """The verdicts of both profiles, from one reading."""
     if raw.startswith(b"\xef\xbb\xbf"):
-        return Verdict("utf8-bom")
+        return (Verdict("utf8-bom"),) * 2
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        return Verdict("utf8-invalid", error.start)
-    reader = _Reader(text, max_depth)
+        return (Verdict("utf8-invalid", error.start),) * 2
+    reader = _Reader(text.rstrip(" \t\n\r"), max_depth)
     fault = reader.read()
     if fault >= 0:
-        return Verdict("json-syntax", _offset(text, fault))
-    if profile == "strict" and reader.rule:
-        return Verdict(reader.rule, _offset(text, reader.at), duplicates=reader.duplicates)
-    return Verdict("", value=reader.root, duplicates=reader.duplicates)
+        return (Verdict("json-syntax", _offset(text, fault)),) * 2
+    zeros = frozenset(reader.minus_zeros)
+    spec = Verdict("", 0, reader.root, reader.duplicates, zeros)
+    if not reader.rule:
+        return spec, spec
+    return Verdict(reader.rule, _offset(text, reader.at), None, reader.duplicates), spec
+
+
+# A frame is judged once for each policy and profile, and what gateways answer is always the same.
+_remembered = lru_cache(maxsize=256)(_judge)
 
 
 def _offset(text: str, at: int) -> int:
@@ -57,92 +96,139 @@ def _offset(text: str, at: int) -> int:
 
 
 class _Reader:
-    """The state of one pass: open containers, the pending name of each, first strict rule seen."""
+    """The state of one pass.
+
+    ``due`` holds the closers of the open containers, ``opened`` those containers as far as they are
+    kept, ``top`` and ``closer`` the innermost of both. ``fresh`` says that it is still empty.
+    """
 
     def __init__(self, text: str, max_depth: int) -> None:
         self.text, self.max_depth = text, max_depth
-        self.root: object = None
+        self.root: Any = None
         self.rule, self.at, self.duplicates = "", 0, False
-        self.stack: list[list[object] | dict[str, object]] = []
-        self.names: list[str] = []
+        self.minus_zeros: set[int] = set()
+        self.due: list[str] = []
+        self.opened: list[Any] = []
+        self.top: Any = None
+        self.closer, self.fresh = "", False
 
-    def read(self) -> int:
+    def read(self) -> int:  # noqa: C901, PLR0912 - the hot loop: a call for each unit would double its cost
         """Read the whole text; the offset of a syntax fault, or -1."""
-        want, at = "value", 0
-        while match := _TOKEN.match(self.text, at):
-            kind, token = match.lastgroup or "", match[match.lastgroup or 0]
-            start, at = match.start(match.lastgroup or 0), match.end()
-            if kind == "end":
-                return -1 if want == "end" else start
-            want = self._step(want, kind, token, start)
-            if not want:
-                return start
-        return at
+        wanted, top, closer = True, None, ""
+        for unit in _UNIT.finditer(self.text):
+            name, value, token, after = unit.groups()
+            if value is None and token is None:
+                if name is not None or not after or (wanted and not self.fresh):
+                    return self._fault(unit, wanted=wanted)
+            else:
+                if not wanted or (name is None) is (closer == "}"):
+                    return self._fault(unit, wanted=wanted)
+                if name is not None:
+                    if "\\" in name:
+                        name = self._unescape(name, unit.start(_NAME))
+                    if name in top:
+                        self._repeated(unit)
+                wanted = self.fresh = False
+                if token is None:
+                    if "\\" in value:
+                        value = self._unescape(value, unit.start(_TEXT))
+                elif token in _DIGITS:
+                    value = _DIGITS[token]
+                else:
+                    value = self._value(token, name, unit.start(_TOKEN))
+                    wanted = self.fresh
+                if closer == "}":
+                    top[name] = value
+                elif closer:
+                    top.append(value)
+                else:
+                    self.root = value
+                if wanted:
+                    top, closer = self.top, self.closer
+            if after:
+                if after != "," or not closer or self.fresh:
+                    fault = self._after(after)
+                    if fault >= 0:
+                        return unit.start(_AFTER) + fault
+                    top, closer = self.top, self.closer
+                wanted = after[-1] == ","
+        return len(self.text) if wanted or closer else -1
 
-    def _step(self, want: str, kind: str, token: str, at: int) -> str:
-        if kind == "mark":
-            return self._mark(want, token, at)
-        if want in ("name", "name-or-close"):
-            return self._name(kind, token, at)
-        if want in ("value", "value-or-close"):
-            self._put(self._scalar(kind, token, at))
-            return self._after()
-        return ""
+    def _repeated(self, unit: re.Match[str]) -> None:
+        self.duplicates = True
+        self._note("json-duplicate-name", unit.start(_NAME))
 
-    def _mark(self, want: str, mark: str, at: int) -> str:
-        if mark in "[{" and want in ("value", "value-or-close"):
-            return self._open([] if mark == "[" else {}, at)
-        if mark == ":" and want == "colon":
-            return "value"
-        if mark == "," and want == "comma":
-            return "name" if isinstance(self.stack[-1], dict) else "value"
-        if mark in "]}" and want in ("comma", "value-or-close", "name-or-close"):
-            return self._close(mark)
-        return ""
+    def _value(self, token: str, name: str | None, at: int) -> object:
+        if token[0] in _CLOSER:
+            return self._open(token, at)
+        if token == "-0" and name == "id":
+            self._spelled_minus_zero()
+        return self._number(token, at)
 
-    def _open(self, container: list[object] | dict[str, object], at: int) -> str:
-        self._put(container)
-        self.stack.append(container)
-        self.names.append("")
-        if len(self.stack) > self.max_depth:
-            self._note("json-depth", at)
-        return "name-or-close" if isinstance(container, dict) else "value-or-close"
+    def _open(self, token: str, at: int) -> object:
+        """Open as many containers as ``token`` has brackets; give the outermost one."""
+        depth, count = len(self.due), len(token)
+        if depth <= self.max_depth < depth + count:
+            self._note("json-depth", at + self.max_depth - depth)
+        self.closer, self.fresh = _CLOSER[token[0]], True
+        self.due += self.closer * count
+        outermost: Any = {} if token == "{" else []
+        self.top = outermost
+        if depth >= DEEPEST:
+            return UNKNOWN
+        self.opened.append(outermost)
+        for _ in range(min(count, DEEPEST - depth) - 1):
+            outer, self.top = self.top, []
+            outer.append(self.top)
+            self.opened.append(self.top)
+        if depth + count > DEEPEST:
+            self.top.append(UNKNOWN)
+            self.top = []
+        return outermost
 
-    def _close(self, mark: str) -> str:
-        if isinstance(self.stack[-1], dict) != (mark == "}"):
-            return ""
-        self.stack.pop()
-        self.names.pop()
-        return self._after()
+    def _after(self, after: str) -> int:
+        """Take the closers and the comma behind a value; the place of one that is wrong, or -1."""
+        closers = after.rstrip(",")
+        if closers and closers == self.closer:
+            self.due.pop()
+            self._find_top()
+        elif closers:
+            due = "".join(self.due[: -len(closers) - 1 : -1])
+            if due != closers:
+                return len(commonprefix((due, closers)))
+            del self.due[-len(closers) :]
+            self._find_top()
+        wrong = len(closers) < len(after) and (self.fresh or not self.closer)
+        return len(closers) if wrong else -1
 
-    def _after(self) -> str:
-        return "comma" if self.stack else "end"
-
-    def _name(self, kind: str, token: str, at: int) -> str:
-        top = self.stack[-1]
-        if kind not in ("clean", "escaped"):
-            return ""
-        name = str(self._scalar(kind, token, at))
-        if name in top:
-            self.duplicates = True
-            self._note("json-duplicate-name", at)
-        self.names[-1] = name
-        return "colon"
-
-    def _put(self, value: object) -> None:
-        if not self.stack:
-            self.root = value
-        elif isinstance(top := self.stack[-1], dict):
-            top[self.names[-1]] = value
+    def _find_top(self) -> None:
+        """Look for the innermost container after some were closed."""
+        depth = len(self.due)
+        self.fresh = False
+        self.closer = self.due[-1] if depth else ""
+        if depth <= DEEPEST:
+            del self.opened[depth:]
+            self.top = self.opened[-1] if depth else None
         else:
-            top.append(value)
+            self.top = {} if self.closer == "}" else []
 
-    def _scalar(self, kind: str, token: str, at: int) -> object:
-        if kind == "clean":
-            return token
-        if kind == "word":
-            return _WORDS[token]
-        return self._number(token, at) if kind == "number" else self._unescape(token, at)
+    def _fault(self, unit: re.Match[str], *, wanted: bool) -> int:
+        """Where a unit that cannot stand here breaks the grammar."""
+        starts = (unit.start(_NAME) - 1, unit.start(_TEXT) - 1, unit.start(_TOKEN))
+        begin = next((start for start in starts if start >= 0), unit.start(_AFTER))
+        if not wanted:
+            return begin
+        if unit[_NAME] is not None:
+            colon = self.text.index(":", unit.end(_NAME))
+            return unit.start(_AFTER) if self.closer == "}" else colon
+        return unit.start(_AFTER) if unit[_TEXT] is not None else begin
+
+    def _spelled_minus_zero(self) -> None:
+        """Note a message whose id is ``-0``: the value alone can't tell that from ``0``."""
+        if len(self.due) == 1:
+            self.minus_zeros.add(0)
+        elif len(self.due) == 2 and isinstance(self.root, list):
+            self.minus_zeros.add(len(self.root) - 1)
 
     def _unescape(self, token: str, at: int) -> str:
         text = _ESCAPE.sub(_plain, token)
@@ -151,18 +237,19 @@ class _Reader:
         return text
 
     def _number(self, token: str, at: int) -> object:
-        if len(token) > 1_000:
+        if len(token) > _LONGEST_NUMBER:
             self._note("json-number-length", at)
-        if not any(mark in token for mark in ".eE"):
+        if not _REAL.search(token):
             return self._integer(token, at)
         value = float(token)
-        mantissa = re.split("[eE]", token)[0]
-        if not math.isfinite(value) or (value == 0 and mantissa.strip("-0.")):
+        if math.isinf(value) or (not value and re.split("[eE]", token)[0].strip("-0.")):
             self._note("json-number-range", at)
         return value
 
     def _integer(self, token: str, at: int) -> object:
-        value = LongInteger(token) if len(token) > _LONGEST_INT else int(token)
+        if len(token) <= _SURELY_SAFE:
+            return int(token)
+        value = LongInteger(token) if len(token) > _LONGEST_INTEGER else _whole(token)
         if isinstance(value, LongInteger) or abs(value) > _SAFE:
             self._note("json-integer-range", at)
         return value
@@ -170,6 +257,16 @@ class _Reader:
     def _note(self, rule: str, at: int) -> None:
         if not self.rule:
             self.rule, self.at = rule, at
+
+
+def _whole(token: str) -> int:
+    """The value of an integer token of any length, half by half: ``int()`` bounds its digits."""
+    if token[0] == "-":
+        return -_whole(token[1:])
+    if len(token) <= _LONGEST_INT:
+        return int(token)
+    half = len(token) // 2
+    return _whole(token[:-half]) * 10**half + _whole(token[-half:])
 
 
 def _plain(match: re.Match[str]) -> str:
@@ -180,24 +277,3 @@ def _plain(match: re.Match[str]) -> str:
     if len(escape) == 6:
         return chr(unit)
     return chr(0x10000 + ((unit - 0xD800) << 10) + int(escape[8:12], 16) - 0xDC00)
-
-
-def minus_zero_ids(raw: bytes, depth: int) -> frozenset[int]:
-    """Which objects at nesting ``depth``, counted from 0, have an ``id`` spelled ``-0``.
-
-    Asked of accepted documents only, and of few: the value alone can't tell ``-0`` from ``0``.
-    Depth is 1 for a lone message and 2 for the members of a batch.
-    """
-    text, at, level, position, name, before = raw.decode(), 0, 0, 0, "", ""
-    found = set()
-    while (match := _TOKEN.match(text, at)) and match.lastgroup != "end":
-        at, kind, word = match.end(), match.lastgroup, match[match.lastgroup or 0]
-        if kind == "mark":
-            level += (word in "[{") - (word in "]}")
-            name = before if word == ":" else ""
-            position += word == "," and level == depth - 1
-        elif word == "-0" and kind == "number" and level == depth and name == "id":
-            found.add(position)
-        elif kind in ("clean", "escaped"):
-            before = word if kind == "clean" else _ESCAPE.sub(_plain, word)
-    return frozenset(found)

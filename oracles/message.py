@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracles.document import LongInteger, judge_document, minus_zero_ids
+from oracles.document import LongInteger, judge_document
 from oracles.methods import (
     CLIENT_NOTIFICATIONS,
     CLIENT_REQUESTS,
@@ -240,7 +240,7 @@ def judge_message(
     if not isinstance(value, dict):
         return Verdict("rpc-batch" if isinstance(value, list) else "rpc-not-object")
     contract = Contract(version=version, profile=profile)
-    rule = rpc_fault(value, contract, minus_zero=0 in minus_zero_ids(raw, 1))
+    rule = rpc_fault(value, contract, minus_zero=0 in document.minus_zeros)
     if not rule and "method" in value:
         rule = _method_fault(value, direction, version) or _params_fault(value, direction, contract)
     elif not rule and direction == "server-to-client" and version == "2026-07-28":

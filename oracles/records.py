@@ -43,12 +43,15 @@ class Verdict:
     ``rule`` is ``""`` for an accepted document, else the id of the first rule it breaks, in the
     order of the layers; ``at`` is the byte offset where that was seen. ``value`` is the document as
     Python objects (meaningful only when accepted). ``duplicates`` is true where a name repeats.
+    ``minus_zeros`` are the messages whose id is spelled ``-0``, by their places in the batch; 0 for
+    a lone message. No value can tell that from ``0``.
     """
 
     rule: str
     at: int = 0
     value: object = None
     duplicates: bool = False
+    minus_zeros: frozenset[int] = frozenset()
 
     @property
     def accepted(self) -> bool:

@@ -6,11 +6,10 @@ undoing; only a batch, judged member by member, is rolled back to the mark set b
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from oracles.document import judge_document, minus_zero_ids
+from oracles.document import judge_document
 from oracles.message import (
     META_VERSION,
     is_integer,
@@ -28,7 +27,6 @@ from strategies.contract import Contract
 __all__ = ["judge_session"]
 
 _JSON_SPACE = b" \t\r"
-_MINUS_ZERO = re.compile(rb"-0[ \t\r]*[,}]")
 _STATELESS = "2026-07-28"
 _Reply = Literal["result", "error", "either", "none", "optional-error"]
 
@@ -137,19 +135,14 @@ def _frame(raw: bytes, start: int, end: int, contract: Contract, state: _State) 
         return _rejected(_Said(document.rule), start, end, contract)
     value = document.value
     if isinstance(value, list):
-        said = _batch(value, raw, contract, state)
+        said = _batch(value, document.minus_zeros, contract, state)
     elif isinstance(value, dict):
-        said = _message(value, contract, state, minus_zero=0 in _minus_zeros(raw, 1))
+        said = _message(value, contract, state, minus_zero=0 in document.minus_zeros)
     else:
         said = _Said("rpc-not-object")
     if said.rejected:
         return _rejected(said, start, end, contract)
     return _answered(said, start, end)
-
-
-def _minus_zeros(raw: bytes, depth: int) -> frozenset[int]:
-    """The messages whose id is spelled -0, asked once and cheaply where no -0 is in the frame."""
-    return minus_zero_ids(raw, depth) if _MINUS_ZERO.search(raw) else frozenset()
 
 
 def _framing(raw: bytes, contract: Contract) -> str:
@@ -183,13 +176,15 @@ def _answered(said: _Said, start: int, end: int) -> FrameVerdict:
     )
 
 
-def _batch(members: list[Any], raw: bytes, contract: Contract, state: _State) -> _Said:
+def _batch(
+    members: list[Any], minus_zeros: frozenset[int], contract: Contract, state: _State
+) -> _Said:
     """Judge all members before any counts; strict rejects the batch for one bad member."""
     if contract.version != "2025-03-26" or not members or _initializes(members):
         return _Said("rpc-batch", "batch")
-    mark, zeros = state.mark(), _minus_zeros(raw, 2)
+    mark = state.mark()
     judged = [
-        _message(member, contract, state, minus_zero=position in zeros)
+        _message(member, contract, state, minus_zero=position in minus_zeros)
         if isinstance(member, dict)
         else _Said("rpc-not-object")
         for position, member in enumerate(members)

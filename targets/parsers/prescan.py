@@ -24,6 +24,9 @@ _SURELY_SAFE = 15
 _PLAIN_NUMBER = 40
 """A fraction of more characters is respelled: some libraries drop digits or refuse exponents."""
 
+_SHORT = 16_384
+"""Bytes of a document up to which scans are remembered by the hundred."""
+
 _STRING = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
 _NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![0-9.eE+\-\w])"
 _TOKENS = re.compile(
@@ -132,5 +135,21 @@ def behind_prescan(parse: Callable[[Any], object], *, text: bool) -> Callable[[b
     return lambda raw: parse(_scanned(raw).encode())
 
 
-# Ten strict siblings read the same document one after the other: it is scanned once for all.
-_scanned = lru_cache(maxsize=1)(prescan)
+def _scanned(raw: bytes) -> str:
+    """What :func:`prescan` says of the bytes, or said when another strict sibling asked."""
+    text, rule = (_remembered if len(raw) <= _SHORT else _remembered_long)(raw)
+    if rule:
+        raise PrescanError(rule)
+    return text
+
+
+def _result(raw: bytes) -> tuple[str, str]:
+    try:
+        return prescan(raw), ""
+    except PrescanError as error:
+        return "", error.rule
+
+
+# Every strict sibling, and every gateway over one, reads the same document: it is scanned once.
+_remembered = lru_cache(maxsize=256)(_result)
+_remembered_long = lru_cache(maxsize=1)(_result)
