@@ -1,0 +1,241 @@
+"""The report of a gate in the forms that other tools read: JUnit XML, SARIF 2.1.0, markdown.
+
+The key insight: what a server wrote is hostile to every one of these forms (control characters are
+not legal in XML 1.0, bars and backticks end cells and code in markdown), so all text takes the same
+way: secrets hidden, control characters escaped, then the escaping of the form.
+"""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import quote
+
+from fuzz.gate.records import Flaw, Report
+from fuzz.gate.redact import Redactor
+from fuzz.report import printable
+from oracles.rules import BY_ID, ORACLE_RULES
+
+__all__ = ["explained", "junit", "markdown", "sarif"]
+
+_HOME = "https://modelcontextprotocol.io/specification"
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_SHOWN = 240
+_PATTERNS_ONLY = Redactor()
+
+
+def _safe(text: str, hide: Redactor) -> str:
+    """Text of several lines without secrets and control characters."""
+    return "\n".join(printable(line) for line in hide.text(text).split("\n"))
+
+
+def _bytes(raw: bytes, hide: Redactor) -> str:
+    """The first bytes as a Python literal shows them: one line, ASCII, nothing hidden by a font."""
+    shown = repr(hide.raw(raw)[:_SHOWN])[1:]
+    return f"{shown} ..." if len(raw) > _SHOWN else shown
+
+
+def explained(rule: str) -> tuple[str, str]:
+    """Statement and source of a rule of the contract or of an oracle."""
+    if rule in BY_ID:
+        return BY_ID[rule].statement, BY_ID[rule].source
+    for oracle, rules in ORACLE_RULES.items():
+        if rule in rules:
+            return rules[rule], f"oracle {oracle}"
+    return rule, ""
+
+
+def _body(flaw: Flaw, report: Report, hide: Redactor) -> str:
+    """All that a maintainer needs, line by line."""
+    statement, source = explained(flaw.finding.rule)
+    changes = " ".join(f"{name}={value}" for name, value in report.changes.items())
+    rows = (
+        ("rule", f"{flaw.finding.rule}: {statement} ({source})"),
+        ("trial", f"{flaw.trial}, {flaw.place} the handshake"),
+        ("offending bytes", _bytes(flaw.offending, hide)),
+        ("command", report.command),
+        ("environment", changes),
+        ("reproducer", flaw.path),
+        ("transcript", flaw.transcript),
+        ("stderr", flaw.stderr),
+        ("replay", flaw.replay),
+    )
+    shown = (f"{name}: {value}" for name, value in rows if value)
+    return _safe("\n".join((flaw.finding.summary, *shown)), hide)
+
+
+# JUnit: as Jenkins, GitLab and GitHub's reporters read it.
+
+
+def junit(report: Report, hide: Redactor = _PATTERNS_ONLY) -> bytes:
+    """A JUnit XML file: a test for each family of trials and place, and one for each finding.
+
+    New findings are failures; those of the baseline are skipped, with the reason.
+    """
+    cases = [*_passed(report, hide), *(_failed(flaw, report, hide) for flaw in report.flaws)]
+    known = sum(flaw.known for flaw in report.flaws)
+    counts = {
+        "tests": str(len(cases)),
+        "failures": str(len(report.flaws) - known),
+        "errors": "0",
+        "skipped": str(known),
+        "time": f"{report.seconds:.3f}",
+    }
+    name = _safe(f"wirefence gate {report.facts.label}", hide)
+    root = ET.Element("testsuites", {"name": name, **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": name, **counts})
+    suite.extend(cases)
+    ET.indent(root)
+    text: bytes = ET.tostring(root, "utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _passed(report: Report, hide: Redactor) -> Iterator[ET.Element]:
+    for (family, place), attempt in sorted(report.tally.attempts.items()):
+        name = _safe(f"{family}, {place} the handshake: {attempt.sent} sent", hide)
+        yield ET.Element("testcase", {"classname": "wirefence.trials", "name": name, "time": "0"})
+
+
+def _failed(flaw: Flaw, report: Report, hide: Redactor) -> ET.Element:
+    attributes = {
+        "classname": f"wirefence.{flaw.finding.oracle}",
+        "name": _safe(f"{flaw.finding.rule}: {flaw.finding.signature}", hide),
+        "time": "0",
+    }
+    case = ET.Element("testcase", attributes)
+    message = _safe(flaw.finding.summary, hide).replace("\n", " ")
+    if flaw.known:
+        ET.SubElement(case, "skipped", {"message": f"expected by the baseline: {message}"})
+    else:
+        failure = ET.SubElement(case, "failure", {"message": message, "type": flaw.finding.rule})
+        failure.text = _body(flaw, report, hide)
+    return case
+
+
+# SARIF: https://docs.oasis-open.org/sarif/sarif/v2.1.0/
+
+
+def sarif(report: Report, hide: Redactor = _PATTERNS_ONLY) -> str:
+    """A SARIF 2.1.0 log with one run; findings of the baseline are suppressed, not left out."""
+    rules = list(dict.fromkeys(flaw.finding.rule for flaw in report.flaws))
+    driver = {
+        "name": "wirefence",
+        "version": _own_version(),
+        "informationUri": _HOME,
+        "rules": [_sarif_rule(rule) for rule in rules],
+    }
+    invocation = {
+        "executionSuccessful": report.reason != "interrupted",
+        "commandLine": _safe(report.command, hide),
+    }
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(flaw, rules, report, hide) for flaw in report.flaws],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def _own_version() -> str:
+    try:
+        return metadata.version("wirefence")
+    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
+        return "0"
+
+
+def _sarif_rule(rule: str) -> dict[str, object]:
+    statement, source = explained(rule)
+    return {
+        "id": rule,
+        "shortDescription": {"text": statement},
+        "fullDescription": {"text": f"{statement} Source: {source or 'house'}."},
+    }
+
+
+def _result(flaw: Flaw, rules: list[str], report: Report, hide: Redactor) -> dict[str, object]:
+    place = {"artifactLocation": {"uri": quote(Path(flaw.path).as_posix() or "stdin")}}
+    result: dict[str, object] = {
+        "ruleId": flaw.finding.rule,
+        "ruleIndex": rules.index(flaw.finding.rule),
+        "level": "error",
+        "message": {"text": _body(flaw, report, hide)},
+        "locations": [{"physicalLocation": place}],
+        "partialFingerprints": {"wirefenceSignature/v1": _safe(flaw.finding.signature, hide)},
+    }
+    if flaw.known:
+        result["suppressions"] = [{"kind": "external", "justification": "in the baseline"}]
+    return result
+
+
+# Markdown: for a pull request or the summary of a job.
+
+
+def markdown(report: Report, hide: Redactor = _PATTERNS_ONLY) -> str:
+    """A report for people, findings first."""
+    new = sum(not flaw.known for flaw in report.flaws)
+    facts = report.facts
+    version = f"{facts.name} {facts.release}".strip() or facts.label
+    head = [
+        f"# Gate: {_cell(facts.label, hide)}",
+        "",
+        f"**{new} new findings**, {len(report.flaws) - new} expected. "
+        f"{_cell(version, hide)}, protocol {facts.version}, profile {report.profile}, "
+        f"{report.tally.frames:,} frames in {report.tally.processes} processes, "
+        f"{report.seconds:.0f} s ({report.reason}).",
+        "",
+        f"Command: {_code(report.command, hide)}",
+        "",
+    ]
+    sections = [line for flaw in report.flaws for line in _section(flaw, report, hide)]
+    notes = [f"- {_cell(note, hide)}" for note in report.notes]
+    return "\n".join([*head, *sections, *_who_looked(report, hide), *_tried(report, hide), *notes])
+
+
+def _cell(text: str, hide: Redactor) -> str:
+    safe = _safe(text, hide).replace("\n", " ")
+    return "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in safe)
+
+
+def _code(text: str, hide: Redactor) -> str:
+    """A code span whose fence is longer than any run of backticks in it (CommonMark 6.1)."""
+    safe = _safe(text, hide).replace("\n", " ")
+    fence = "`" * (1 + max((len(run) for run in _runs(safe)), default=0))
+    pad = " " if safe.startswith("`") or safe.endswith("`") else ""
+    return f"{fence}{pad}{safe}{pad}{fence}"
+
+
+def _runs(text: str) -> list[str]:
+    other = "".join(c if c == "`" else " " for c in text)
+    return other.split()
+
+
+def _section(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[str]:
+    mark = " (expected)" if flaw.known else ""
+    yield f"## {_cell(flaw.finding.rule, hide)}{mark}: {_cell(flaw.finding.summary, hide)}"
+    yield ""
+    for line in _body(flaw, report, hide).split("\n")[1:]:
+        name, _, value = line.partition(": ")
+        yield f"- {name}: {_code(value, hide) if name != 'rule' else _cell(value, hide)}"
+    yield ""
+
+
+def _who_looked(report: Report, hide: Redactor) -> Iterator[str]:
+    yield from ("## Who looked", "", "| recorder | |", "|---|---|")
+    for name, blind in report.recorders.items():
+        yield f"| {name} | on; cannot see {_cell(blind, hide)} |"
+    for name, reason in report.absent.items():
+        yield f"| {name} | off: {_cell(reason, hide)} |"
+    yield ""
+
+
+def _tried(report: Report, hide: Redactor) -> Iterator[str]:
+    yield from ("## What was tried", "", "| family | place | sent | acted | unusable after |")
+    yield "|---|---|---:|---:|---:|"
+    for (family, place), attempt in sorted(report.tally.attempts.items()):
+        row = (_cell(family, hide), place, attempt.sent, attempt.acted, attempt.unusable)
+        yield f"| {' | '.join(map(str, row))} |"
+    yield ""

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import jsonschema
+import pytest
+
+from fuzz.gate.formats import explained, junit, markdown, sarif
+from fuzz.gate.redact import Redactor
+from targets.command.records import Launch
+from tests.gate_outputs.reports import flaw, report
+
+HOSTILE = "a\x00b\x1b[31m]]>\ufffe\udc80<&|`` # *x*\u202e"
+TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
+# What SARIF 2.1.0 requires of the parts that are used (sections 3.13 to 3.49).
+SARIF = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "items": {
+                "required": ["tool", "results"],
+                "properties": {
+                    "tool": {
+                        "required": ["driver"],
+                        "properties": {
+                            "driver": {
+                                "required": ["name"],
+                                "properties": {
+                                    "rules": {
+                                        "items": {
+                                            "required": ["id"],
+                                            "properties": {
+                                                "shortDescription": TEXT,
+                                                "fullDescription": TEXT,
+                                            },
+                                        },
+                                        "uniqueItems": True,
+                                    }
+                                },
+                            }
+                        },
+                    },
+                    "invocations": {"items": {"required": ["executionSuccessful"]}},
+                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+                    "results": {
+                        "items": {
+                            "required": ["message", "ruleId", "ruleIndex", "locations"],
+                            "properties": {
+                                "message": TEXT,
+                                "level": {"enum": ["none", "note", "warning", "error"]},
+                                "ruleIndex": {"type": "integer", "minimum": 0},
+                                "suppressions": {
+                                    "items": {
+                                        "required": ["kind"],
+                                        "properties": {"kind": {"enum": ["inSource", "external"]}},
+                                    }
+                                },
+                            },
+                        }
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+def test_junit_counts_failures_and_skips_what_is_expected() -> None:
+    known = flaw("act-twice")
+    made = report(flaw(), type(known)(**{**_fields(known), "known": True}))
+    suite = ET.fromstring(junit(made)).find("testsuite")
+    assert suite is not None
+    assert [suite.get(name) for name in ("tests", "failures", "skipped")] == ["3", "1", "1"]
+    assert len(suite.findall("testcase")) == 3
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert failure.get("type") == "act-rejected"
+    assert "replay: wirefence replay" in (failure.text or "")
+    assert r"offending bytes: '\x00\xff|`]]>'" in (failure.text or "")
+
+
+def _fields(record: object) -> dict[str, object]:
+    return {name: getattr(record, name) for name in type(record).__slots__}
+
+
+@pytest.mark.parametrize("make", [junit, sarif, markdown])
+def test_hostile_text_keeps_every_form_well(make: object) -> None:
+    made = report(flaw(kind=HOSTILE, summary=HOSTILE), command=HOSTILE, notes=(HOSTILE,))
+    text = make(made)
+    raw = text if isinstance(text, bytes) else text.encode()
+    assert not {c for c in raw.decode() if not c.isprintable()} - {"\n"}
+
+
+def test_junit_of_hostile_text_parses_again() -> None:
+    suite = ET.fromstring(junit(report(flaw(summary=HOSTILE)))).find("testsuite")
+    assert suite is not None
+    assert "a\\x00b\\x1b" in (suite.findtext("testcase/failure") or "")
+
+
+def test_sarif_has_what_the_standard_requires() -> None:
+    known = type(flaw())(**{**_fields(flaw("act-twice")), "known": True})
+    log = json.loads(sarif(report(flaw(), flaw(kind="other"), known)))
+    jsonschema.validate(log, SARIF)
+    [run] = log["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert rules == ["act-rejected", "act-twice"]
+    assert [rules[result["ruleIndex"]] for result in run["results"]] == [
+        result["ruleId"] for result in run["results"]
+    ]
+    uri = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "out/a%20b.frame"
+    assert ["suppressions" in result for result in run["results"]] == [False, False, True]
+
+
+def test_markdown_tells_findings_who_looked_and_what_was_tried() -> None:
+    text = markdown(report(flaw(summary="a | b")))
+    assert "**1 new findings**, 0 expected." in text
+    assert "## act-rejected: a \\| b" in text
+    assert "| strace | off: strace is not installed |" in text
+    assert "| framing | after | 7 | 1 | 0 |" in text
+    assert "- replay: `wirefence replay`" in text
+
+
+@pytest.mark.parametrize("make", [junit, sarif, markdown])
+def test_no_form_shows_a_secret(make: object) -> None:
+    hide = Redactor.of(Launch(("s",), {"X_TOKEN": "swordfish"}), {})
+    made = report(flaw(summary="swordfish"), command="s swordfish", notes=("swordfish",))
+    made.flaws[0].finding.signature  # noqa: B018 - kept readable: signatures carry no secrets
+    text = make(made, hide)
+    assert "swordfish" not in (text.decode() if isinstance(text, bytes) else text)
+
+
+def test_rules_are_explained_with_their_source() -> None:
+    assert explained("json-syntax") == (
+        "A frame is exactly one JSON text.",
+        "RFC 8259 sections 2 to 7",
+    )
+    assert explained("act-twice") == ("A second effect of one call.", "oracle non-action")
+    assert explained("nonsense") == ("nonsense", "")

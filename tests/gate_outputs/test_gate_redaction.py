@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+
+from fuzz.gate.redact import HIDDEN, Redactor, is_secret_name, redact
+from targets.command.records import Launch
+
+SECRETS = [
+    "API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "PASSWD",
+    "--api-key", "--token", "--clientSecret", "accessToken", "HTTP_COOKIE", "NPM_CONFIG__AUTH",
+    "MYSQL_PWD", "APIKEY", "GH_PAT", "SSH_PRIVATE_KEY", "GOOGLE_APPLICATION_CREDENTIALS",
+]  # fmt: skip
+HARMLESS = [
+    "PATH", "HOME", "PWD", "OLDPWD", "KEYBOARD", "MONKEY", "--max-tokens", "TOKENIZERS_PARALLELISM",
+    "AUTHOR", "PUBLIC_KEY", "--path", "SSH_AUTH_SOCK", "LANG", "--keyboard",
+]  # fmt: skip
+RANDOM = "q8Zt41LmPx09aKs7Yw3bVn5c"
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_names_of_secrets_are_known(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_harmless_names_are_let_be(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    ("argv", "shown"),
+    [
+        (["s", "--token", "hunter2"], ["s", "--token", "***"]),
+        (["s", "--token=hunter2"], ["s", "--token=***"]),
+        (["s", "--token", "--verbose"], ["s", "--token", "--verbose"]),
+        (["docker", "-e", "API_KEY=abc"], ["docker", "-e", "API_KEY=***"]),
+        (["s", "https://me:pw@host/x"], ["s", "https://***@host/x"]),
+        (["s", "https://host/x?api_key=1&b=2"], ["s", "https://host/x?api_key=***&b=2"]),
+        (["s", "-H", "Authorization: Bearer abc.def"], ["s", "-H", "Authorization: Bearer ***"]),
+        (["s", RANDOM], ["s", "***"]),
+        (["s", "--x=" + RANDOM], ["s", "--x=***"]),
+        (["s", "d41d8cd98f00b204e9800998ecf8427e"], ["s", "***"]),
+        (["s", "sk-proj-aaaabbbbccccdddd"], ["s", "***"]),
+    ],
+)
+def test_arguments_are_shown_without_secrets(argv: list[str], shown: list[str]) -> None:
+    assert list(Redactor().argv(argv)) == shown
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "@modelcontextprotocol/server-everything@2025.11.25",
+        "/home/someone/projects/server-with-a-long-name/main.py",
+        "mcp-server-git-2025-11-25-release-candidate",
+        "--allowed-directories=/srv/data",
+        "postgresql://localhost:5432/database",
+        "a_rather_long_module_name.main:application_factory",
+    ],
+)
+def test_ordinary_long_arguments_are_shown(word: str) -> None:
+    assert Redactor().argv([word]) == (word,)
+
+
+def test_a_secret_that_a_name_gave_away_is_hidden_wherever_it_turns_up() -> None:
+    launch = Launch(("s", "--password", "hunter22"), {"MY_TOKEN": "swordfish", "MODE": "debug"})
+    hide = Redactor.of(launch, {"DB_SECRET": "grue\udcff-lamp", "SHORT_KEY": "1"})
+    assert hide.text("login hunter22 with swordfish 1") == f"login {HIDDEN} with {HIDDEN} 1"
+    assert hide.raw(b"\xfe grue\xff-lamp \x00swordfish") == b"\xfe *** \x00***"
+    assert hide.env(launch.env) == {"MY_TOKEN": HIDDEN, "MODE": "debug"}
+    assert hide.env({"HTTP_PROXY": None}) == {"HTTP_PROXY": "(unset)"}
+
+
+def test_a_secret_within_a_secret_leaves_nothing_behind() -> None:
+    hide = Redactor.of(Launch(("s",), {"A_KEY": "abcdef", "B_KEY": "abcdefghi"}), {})
+    assert hide.text("abcdefghi abcdef") == "*** ***"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("authorization: Basic dXNlcjpwdw==", "authorization: Basic ***"),
+        ('{"Authorization": "Bearer abc123"}', '{"Authorization": "Bearer ***"}'),
+        ("Cookie: a=b; c=d\nnext", "Cookie: ***\nnext"),
+        ("x-api-key: abc", "x-api-key: ***"),
+        ("token ghp_abcdefghijklmnop0123 seen", "token *** seen"),
+        ("nothing to hide here: a@b.example", "nothing to hide here: a@b.example"),
+    ],
+)
+def test_what_looks_like_a_secret_is_hidden_in_text(text: str, shown: str) -> None:
+    assert redact(text) == shown
