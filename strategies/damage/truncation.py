@@ -85,11 +85,17 @@ def _utf8(source: Source, scene: Scene) -> bytes | None:
     "truncate-head", "truncation", "reject", "the beginning is missing", "a reader that joined late"
 )
 def _head(source: Source, scene: Scene) -> bytes | None:
-    places = offsets(scene.frame.raw)
-    first = scene.frame.raw.find(b"{") + 1
-    if not first or first > places[-1]:
+    at = _behind_brace(source, scene.frame.raw)
+    return None if at is None else scene.frame.raw[at:]
+
+
+def _behind_brace(source: Source, raw: bytes) -> int | None:
+    """An offset inside a frame and behind its first brace."""
+    places = offsets(raw)
+    first = raw.find(b"{") + 1
+    if not first or not places or first > places[-1]:
         return None
-    return scene.frame.raw[source.integer(first, places[-1]) :]
+    return source.integer(first, places[-1])
 
 
 @rewrite(
@@ -100,12 +106,8 @@ def _head(source: Source, scene: Scene) -> bytes | None:
     "a log wrapper that folds long lines",
 )
 def _split(source: Source, scene: Scene) -> bytes | None:
-    places = offsets(scene.frame.raw)
-    first = scene.frame.raw.find(b"{") + 1
-    if not first or first > places[-1]:
-        return None
-    at = source.integer(first, places[-1])
-    return scene.frame.raw[:at] + b"\n" + scene.frame.raw[at:]
+    raw, at = scene.frame.raw, _behind_brace(source, scene.frame.raw)
+    return None if at is None else raw[:at] + b"\n" + raw[at:]
 
 
 def _eof(source: Source, scene: Scene) -> Damaged | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 
@@ -53,6 +54,16 @@ def hit(damaged: Damaged, name: str) -> bytes:
     """The bytes of the one frame that the operator has marked."""
     (frame,) = [frame for frame in damaged.frames if name in frame.damage]
     return frame.raw
+
+
+@pytest.mark.parametrize("operator", LIGHT, ids=lambda operator: operator.name)
+def test_what_damage_has_left_of_a_frame_can_be_damaged_again(operator: Operator) -> None:
+    """Scraps are what a second operator meets; every one of up to three bytes is tried."""
+    scraps = [bytes(three) for n in range(4) for three in product(b'{}":\n\\\xc3', repeat=n)]
+    source = RandomSource(0)
+    for raw in scraps:
+        damaged = operator.apply(source, Scene((Frame(raw),), 0))
+        assert damaged is None or damaged.frames
 
 
 def test_every_operator_is_named_once_and_documented() -> None:
