@@ -17,10 +17,10 @@ FACTS = Facts(
     ("record",),
     None,
     None,
-    True,
-    "close",
-    0.1,
-    0,
+    declared=True,
+    policy="close",
+    startup=0.1,
+    peak_bytes=0,
 )
 CASE = Case((Frame(b'{"x"\n'),))
 
