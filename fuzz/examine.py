@@ -118,9 +118,15 @@ class Examiner:
 
     def outcomes(self, raw: bytes) -> list[tuple[ParserConfig, Outcome]]:
         """Every parser's outcome; inputs that can kill a process are given to another one."""
-        parsers = self.parsers
-        got = isolated_outcomes(parsers, [raw])[0] if dangerous(raw) else outcomes(parsers, raw)
-        return list(zip(parsers, got, strict=True))
+        if not dangerous(raw):
+            return list(zip(self.parsers, outcomes(self.parsers, raw), strict=True))
+        strict = [config for config in self.parsers if config.strict]
+        others = [config for config in self.parsers if not config.strict]
+        apart = isolated_outcomes(others, [raw])[0]
+        return [
+            *zip(others, apart, strict=True),
+            *zip(strict, outcomes(strict, raw), strict=True),
+        ]
 
     def _gateway(self, case: Case, target: GatewayTarget) -> list[Finding]:
         contract = target.contract(case)

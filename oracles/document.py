@@ -49,7 +49,8 @@ DEEPEST = 10_000
 UNKNOWN = object()
 """Stands for the values below :data:`DEEPEST`."""
 
-_CACHED = 16_384
+_SHORT = 16_384
+"""Bytes of a document up to which verdicts are remembered by the hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def judge_document(raw: bytes, *, profile: str = "strict", max_depth: int = 128)
 
     Values are shared between calls on equal bytes: they are to be read, not changed.
     """
-    strict, spec = (_remembered if len(raw) <= _CACHED else _judge)(raw, max_depth)
+    strict, spec = (_remembered if len(raw) <= _SHORT else _remembered_long)(raw, max_depth)
     return strict if profile == "strict" else spec
 
 
@@ -89,6 +90,7 @@ def _judge(raw: bytes, max_depth: int) -> tuple[Verdict, Verdict]:
 
 # A frame is judged once for each policy and profile, and what gateways answer is always the same.
 _remembered = lru_cache(maxsize=256)(_judge)
+_remembered_long = lru_cache(maxsize=2)(_judge)
 
 
 def _offset(text: str, at: int) -> int:

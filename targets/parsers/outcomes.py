@@ -22,7 +22,10 @@ _BRACKETS = 900
 
 
 def dangerous(raw: bytes) -> bool:
-    """Whether a document nests so deeply that it may overflow a stack: run it elsewhere."""
+    """Whether a document nests so deeply that it may overflow a stack: run it elsewhere.
+
+    A strict configuration never gets that far: its prescan counts the brackets first.
+    """
     return len(raw) > _BRACKETS and raw.count(b"[") + raw.count(b"{") > _BRACKETS
 
 

@@ -1,7 +1,8 @@
 """Parsers in another process, for documents that may kill the process they run in.
 
-The key insight: parent and child move in step, one document and one answer at a time, so when a
-child dies, by any cause, the parent knows of which, and a new child goes on behind it.
+The key insight: a child is given one document for all parsers and says what each made of it before
+it tries the next, so when it dies, by any cause, the number of its answers tells of which parser,
+and a new child goes on behind it.
 """
 
 from __future__ import annotations
@@ -49,14 +50,17 @@ def isolated_outcomes(
 
     Raises TargetError where the child does not start, which says nothing about a parser.
     """
-    if not configs:
-        return [[] for _ in raws]
-    work = [(config.name, raw) for raw in raws for config in configs]
+    return [_document(configs, raw, timeout, thread_stack or 0) for raw in raws]
+
+
+def _document(
+    configs: Sequence[ParserConfig], raw: bytes, timeout: float, thread_stack: int
+) -> list[Outcome]:
     done: list[Outcome] = []
-    while len(done) < len(work):
-        done += _child(thread_stack or 0).run(work[len(done) :], timeout)
-    width = len(configs)
-    return [done[at : at + width] for at in range(0, len(done), width)]
+    names = [config.name for config in configs]
+    while len(done) < len(names):
+        done += _child(thread_stack).run(names[len(done) :], raw, timeout)
+    return done
 
 
 def _child(thread_stack: int) -> _Child:
@@ -86,11 +90,12 @@ class _Child:
                 f"the parser process did not start ({cause})", "its stderr says what it lacks"
             )
 
-    def run(self, work: Sequence[tuple[str, bytes]], timeout: float) -> list[Outcome]:
-        """Outcomes of ``work`` in order, up to and with the first that ends the child."""
+    def run(self, names: list[str], raw: bytes, timeout: float) -> list[Outcome]:
+        """Outcomes of ``raw`` by name, in order, up to and with the first that ends the child."""
         done: list[Outcome] = []
-        for item in work:
-            answer = self._ask(marshal.dumps(item, 2), timeout)
+        self._say(marshal.dumps((names, raw), 2))
+        for _ in names:
+            answer = self._answer(timeout)
             if answer is None:
                 cause = self._cause()
                 self.close()
@@ -98,15 +103,12 @@ class _Child:
             done.append(Outcome(*marshal.loads(answer)))  # noqa: S302 - our own child wrote it
         return done
 
-    def _ask(self, message: bytes, timeout: float) -> bytes | None:
+    def _say(self, message: bytes) -> None:
         stdin = self.process.stdin
         assert stdin is not None
-        try:
+        with suppress(BrokenPipeError):  # a dead child's silence tells as much
             stdin.write(_SIZE.pack(len(message)) + message)
             stdin.flush()
-        except BrokenPipeError:
-            return None
-        return self._answer(timeout)
 
     def _answer(self, timeout: float) -> bytes | None:
         stream = self.process.stdout
@@ -115,12 +117,21 @@ class _Child:
             selector.register(stream, selectors.EVENT_READ)
             if not selector.select(timeout):
                 return None
-        head = stream.read(_SIZE.size)
-        if len(head) < _SIZE.size:
-            return None
-        size = _SIZE.unpack(head)[0]
-        body = stream.read(size)
-        return body if len(body) == size else None
+        head = self._read(_SIZE.size)
+        return None if head is None else self._read(_SIZE.unpack(head)[0])
+
+    def _read(self, size: int) -> bytes | None:
+        """Exactly so many bytes of what the child says, or ``None`` where it ends before."""
+        stream = self.process.stdout
+        assert stream is not None
+        found = bytearray()
+        # Past the buffer of the stream: what lay in it already, no selector would ever announce.
+        while len(found) < size:
+            piece = os.read(stream.fileno(), size - len(found))
+            if not piece:
+                return None
+            found += piece
+        return bytes(found)
 
     def _cause(self) -> str:
         try:
@@ -144,11 +155,12 @@ def _serve(source: BinaryIO, sink: BinaryIO) -> None:
     sink.write(_SIZE.pack(0))  # ready: from here on, a death is the document's doing
     sink.flush()
     while len(head := source.read(_SIZE.size)) == _SIZE.size:
-        name, raw = marshal.loads(source.read(_SIZE.unpack(head)[0]))  # noqa: S302 - our parent
-        seen = outcome(BY_NAME[name], raw)
-        answer = marshal.dumps((seen.kind, seen.value, seen.error), 2)
-        sink.write(_SIZE.pack(len(answer)) + answer)
-        sink.flush()
+        names, raw = marshal.loads(source.read(_SIZE.unpack(head)[0]))  # noqa: S302 - our parent
+        for name in names:
+            seen = outcome(BY_NAME[name], raw)
+            answer = marshal.dumps((seen.kind, seen.value, seen.error), 2)
+            sink.write(_SIZE.pack(len(answer)) + answer)
+            sink.flush()
 
 
 def _main(thread_stack: int) -> None:
