@@ -28,7 +28,7 @@ def command(names: tuple[str, ...], seconds: int, *, address: bool) -> None:
         click.echo(f"{name:11} {native.versions[name]}  {folder}")
     if seconds > 0:
         for one in measure(native, seconds=seconds):
-            click.echo(f"{one.name:11} {one.edges:6,} edges {one.rate:10,} execs/s")
+            click.echo(f"{one.name:11} {one.edges:6,} edges {one.rate:10,} execs per CPU second")
 
 
 def _main() -> int:

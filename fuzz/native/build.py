@@ -27,7 +27,7 @@ from fuzz.native.libraries import NAMES, Library, chosen
 from fuzz.native.loaded import ADDRESS, COVERAGE, assert_loaded
 from fuzz.native.toolchain import Toolchain, compile_extension, failure, find_toolchain, run
 
-__all__ = ["Native", "assert_loaded", "prepare"]
+__all__ = ["Native", "assert_loaded", "environment", "prepare"]
 
 _RECIPE = "1"
 """Part of every build's identity: raise it when builds are made differently."""
@@ -86,7 +86,7 @@ def prepare(
         raise next(iter(missing.values()))
     folders = {name: one.folder for name, one in built.items()}
     return Native(
-        env=_environment(tools, list(folders.values())),
+        env=environment(tools, list(folders.values())),
         versions={name: one.version for name, one in built.items()} | {"clang": tools.version},
         missing={name: str(error) for name, error in missing.items()},
         folders=folders,
@@ -94,7 +94,8 @@ def prepare(
     )
 
 
-def _environment(tools: Toolchain, folders: Sequence[Path]) -> dict[str, str]:
+def environment(tools: Toolchain, folders: Sequence[Path]) -> dict[str, str]:
+    """What a process needs to run copies in ``folders``; what was set already is kept behind."""
     before = os.environ.get
     env = {
         "PYTHONPATH": os.pathsep.join([*map(str, folders), *_given("PYTHONPATH")]),
@@ -164,16 +165,17 @@ def _mixed(source: Source) -> str:
 def _wheel(library: Library, version: str, tools: Toolchain, into: Path) -> None:
     """Build exactly this version from the source on the package index."""
     name = library.distribution
-    with tempfile.TemporaryDirectory() as work:
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
         # Without its cache: pip keeps wheels by source alone, not by compiler and flags.
         command = [
             *(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-cache-dir"),
-            *("--no-input", "--no-binary", name, f"{name}=={version}", "--wheel-dir", work),
+            *("--no-input", "--no-binary", name, f"{name}=={version}", "--wheel-dir", folder),
         ]
-        done = run(command, env=tools.build_env())
+        done = run(command, env=tools.build_env(work))
         if done.returncode:
             raise _unbuilt(name, version, tools, done.stdout)
-        for path in Path(work).glob("*.whl"):
+        for path in work.glob("*.whl"):
             with zipfile.ZipFile(path) as packed:
                 packed.extractall(into)
     _check(into / Path(*library.module.split(".")).with_suffix(_SUFFIX), tools)

@@ -1,14 +1,16 @@
 """Debian's clang, and the runtime of atheris that its output needs.
 
-The key insight: the sanitizer goes to the compiler only, never to the linker. The hooks stay
-undefined and the preloaded runtime of atheris resolves them, so that the module, libFuzzer and
-AddressSanitizer are one set of counters, and no compiler-rt package is needed.
+The key insight: the compiler puts the sanitizer's hooks in and the linker leaves them undefined.
+The preloaded runtime of atheris resolves them, so that the module, libFuzzer and AddressSanitizer
+are one set of counters, and clang's own runtime package is not needed.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sysconfig
@@ -20,7 +22,14 @@ from fuzz.errors import UsageError
 
 __all__ = ["Toolchain", "compile_extension", "failure", "find_toolchain", "run"]
 
+_DRIVER = """#!/bin/sh
+for word; do
+  if [ "$word" = -c ]; then exec {real} {sanitizers} "$@"; fi
+done
+exec {real} "$@"
+"""
 _WITHOUT = "or go on without --native"
+_TELLING = re.compile(r"error: (?!subprocess-exited|command )|cannot find|No module named", re.I)
 _PLAIN = ("-O2", "-gline-tables-only", "-fno-omit-frame-pointer")
 # Frames of a report are its signature: calls that were inlined or left early would be missing.
 _WATCHED = ("-O1", "-gline-tables-only", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls")
@@ -38,25 +47,35 @@ class Toolchain:
 
     @property
     def sanitizers(self) -> str:
-        return "-fsanitize=fuzzer-no-link" + (",address" if self.address else "")
+        kinds = "fuzzer-no-link,address" if self.address else "fuzzer-no-link"
+        return f"-fsanitize={kinds}"
 
     @property
     def flags(self) -> tuple[str, ...]:
         return _WATCHED if self.address else _PLAIN
 
-    def build_env(self) -> dict[str, str]:
-        """The environment in which setuptools compiles with this."""
+    def build_env(self, work: Path) -> dict[str, str]:
+        """The environment in which setuptools compiles with this; ``work`` is for its needs."""
         keep = {k: v for k, v in os.environ.items() if k not in {"LD_PRELOAD", "PYTHONPATH"}}
+        cc, cxx = self._driver(work, self.clang), self._driver(work, self.clangxx)
         flags = " ".join(self.flags)
         return keep | {
-            "CC": f"{self.clang} {self.sanitizers}",
-            "CXX": f"{self.clangxx} {self.sanitizers}",
+            "CC": cc,
+            "CXX": cxx,
             "CFLAGS": flags,
             "CXXFLAGS": flags,
-            "LDSHARED": f"{self.clang} -shared",
-            "LDCXXSHARED": f"{self.clangxx} -shared",
+            "LDSHARED": f"{cc} -shared",
+            "LDCXXSHARED": f"{cxx} -shared",
             "UJSON_BUILD_NO_STRIP": "1",  # a stripped library has no names for a report's frames
         }
+
+    def _driver(self, work: Path, compiler: Path) -> str:
+        """A compiler that sanitizes what it compiles: setuptools links with the same command."""
+        script = work / compiler.name
+        real = shlex.quote(str(compiler))
+        script.write_text(_DRIVER.format(real=real, sanitizers=self.sanitizers))
+        script.chmod(0o755)
+        return shlex.quote(str(script))
 
     def symbolizer(self) -> str:
         """Path of llvm-symbolizer, ``""`` where it is not installed."""
@@ -154,5 +173,5 @@ def run(
 def failure(said: str) -> str:
     """The one line of a tool's output that tells most: its first error, else its last line."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    errors = [line for line in lines if "error:" in line.lower() or line.startswith("E: ")]
+    errors = [line for line in lines if _TELLING.search(line)]
     return (errors or lines[-1:] or ["it said nothing"])[0][:300]

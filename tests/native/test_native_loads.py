@@ -1,0 +1,89 @@
+"""The instrumented copies are built, load, and are told apart from everything that looks alike."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fuzz.errors import UsageError
+from fuzz.native.libraries import NAMES
+from fuzz.native.loaded import assert_loaded
+from fuzz.native.measure import measure
+from tests.native.conftest import python
+
+ASK = """
+import sys
+from fuzz.errors import UsageError
+from fuzz.native.loaded import assert_loaded
+try:
+    assert_loaded({names!r}, address={address!r})
+except UsageError as error:
+    sys.exit(str(error))
+"""
+
+
+def asked(env, *names: str, address: bool = False) -> str:
+    """What ``assert_loaded`` has to say in a process of its own; nothing where all is well."""
+    done = python(env, "-c", ASK.format(names=names, address=address))
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stderr.strip()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_copy_loads_and_its_edges_are_seen(native, name):
+    made = native(name)
+    assert asked(made.env, name) == ""
+    (figures,) = measure(made, seconds=1)
+    assert figures.edges > 200
+    assert figures.rate > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_copy_gives_the_values_of_the_installed_library(native, name):
+    module = {"_json": "json"}.get(name, name)
+    code = f"import {module}; print({module}.loads('[1, -2.5e3, \"\\\\u00e9\", null, {{}}]'))"
+    assert python(native(name).env, "-c", code).stdout == python({}, "-c", code).stdout != ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_missing_preload_is_noticed(native, name):
+    env = {"PYTHONPATH": native(name).env["PYTHONPATH"]}
+    said = asked(env, name)
+    assert said.startswith(f"{name} is not running its instrumented copy: its C code did not load")
+    assert "undefined symbol" in said
+
+
+def test_without_its_preload_json_goes_on_in_pure_python(native):
+    env = {"PYTHONPATH": native("_json").env["PYTHONPATH"]}
+    code = "import json; print(json.loads('[1]'), json.scanner.c_make_scanner)"
+    assert python(env, "-c", code).stdout == "[1] None\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_installed_library_is_not_taken_for_a_copy(name):
+    assert "was built without __sanitizer_cov" in asked({}, name)
+
+
+def test_a_copy_that_is_not_watched_is_not_taken_for_one_that_is(native):
+    assert "was built without __asan_init" in asked(native("_json").env, "_json", address=True)
+
+
+def test_a_watched_copy_loads(native):
+    made = native("_json", address=True)
+    assert asked(made.env, "_json", address=True) == ""
+    assert made.env["LD_PRELOAD"].endswith("asan_with_fuzzer.so")
+
+
+def test_a_scanner_that_was_swapped_out_is_noticed(monkeypatch):
+    monkeypatch.setattr("fuzz.native.loaded.COVERAGE", b"")
+    assert_loaded(["_json"])
+    monkeypatch.setattr(json.scanner, "c_make_scanner", None)
+    with pytest.raises(UsageError, match="uses other code than"):
+        assert_loaded(["_json"])
+
+
+def test_versions_say_what_was_built(native):
+    made = native("_json")
+    assert set(made.versions) == {"_json", "clang"}
+    assert made.names == ("_json",)
