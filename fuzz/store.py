@@ -11,15 +11,19 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
+from fuzz.crashes.schema import Metadata, Status, decode, describe, encode
 from fuzz.errors import UsageError
 from oracles.records import Finding
 from strategies.records import VERSIONS, Case, Frame
+from targets.command.records import Launch
 
-__all__ = ["Store", "case_from_bytes", "read_case"]
+__all__ = ["Store", "case_from_bytes", "place_of", "read_case"]
 
 _SLUG = re.compile(r"[^a-z0-9]+")
 _DAMAGED = (ValueError, KeyError, TypeError, RecursionError)
@@ -40,9 +44,22 @@ def _write(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
+def place_of(finding: Finding) -> str:
+    """Where the bytes of a finding go, below a store: ``<oracle>/<slug>-<hash>.frame``.
+
+    The slug is made of rule, target and the end of the signature (for parsers, the features of the
+    input); the hash is of the signature, so equal faults have one place.
+    """
+    digest = hashlib.sha256(finding.signature.encode()).hexdigest()[:12]
+    kind = finding.signature.rpartition("|")[2].rpartition(": ")[2]
+    words = (finding.rule, finding.target, "" if kind == finding.rule else kind)
+    slug = _SLUG.sub("-", "-".join(words).lower())[:60].strip("-")
+    return f"{finding.oracle}/{slug}-{digest}.frame"
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A directory of findings: ``<oracle>/<rule>-<hash>.frame`` and ``.json`` beside each."""
+    """A directory of findings: ``<oracle>/<slug>-<hash>.frame`` and ``.json`` beside each."""
 
     folder: Path
 
@@ -70,18 +87,71 @@ class Store:
                 ) from error
         return found
 
-    def save(self, finding: Finding, case: Case, *, versions: dict[str, str]) -> Path:
-        """Put a finding on disk and return the path of its bytes. Raises UsageError."""
-        digest = hashlib.sha256(finding.signature.encode()).hexdigest()[:12]
-        slug = _SLUG.sub("-", f"{finding.rule}-{finding.target}".lower()).strip("-")[:60]
-        path = self.folder / finding.oracle / f"{slug}-{digest}.frame"
+    def save(  # noqa: PLR0913 - one for each thing that may be known of a finding
+        self,
+        finding: Finding,
+        case: Case,
+        *,
+        versions: Mapping[str, str],
+        launch: Launch | None = None,
+        side: str = "",
+        status: Status = "open",
+        note: str = "",
+    ) -> Path:
+        """Put a finding on disk and return the path of its bytes. Raises UsageError.
+
+        ``launch`` is the command that showed it (secrets are left out), ``side`` the parser in
+        another environment as ``wirefence compare`` spells it.
+        """
+        metadata = describe(
+            finding, case, versions=versions, launch=launch, side=side, status=status, note=note
+        )
+        return self.put(metadata, case.data)
+
+    def put(self, metadata: Metadata, data: bytes) -> Path:
+        """Put bytes and their metadata on disk, in place of what was there. Raises UsageError.
+
+        At any moment the metadata there describes the bytes there: while bytes are replaced, it
+        names the hash of the old ones too.
+        """
+        path = self.folder / place_of(metadata.finding())
+        beside = path.with_suffix(".json")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write(path, case.data)
-            _write(path.with_suffix(".json"), _metadata(finding, case, versions))
+            if path.exists() and beside.exists() and (old := path.read_bytes()) != data:
+                before = hashlib.sha256(old).hexdigest()
+                _write(beside, encode(msgspec.structs.replace(metadata, replaces=before)))
+            _write(path, data)
+            _write(beside, encode(metadata))
         except OSError as error:
             raise _unwritable(path, error) from error
         return path
+
+    def drop(self, path: Path) -> None:
+        """Take a finding away, metadata first: what is cut short leaves its bytes to be named."""
+        try:
+            path.with_suffix(".json").unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+
+    def get(self, path: Path) -> tuple[Metadata, Case]:
+        """Read a finding back, checked. Raises UsageError that says what is wrong with it."""
+        try:
+            metadata = decode(path.with_suffix(".json").read_bytes())
+            data = path.read_bytes()
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise UsageError(f"cannot read {error.filename}: {reason}", "check the path") from error
+        except ValueError as error:
+            raise UsageError(
+                f"the metadata beside {path} is not readable: {error}", "mend the .json file"
+            ) from error
+        if not metadata.holds(data):
+            raise UsageError(
+                f"{path} is not the file that its metadata describes", "restore it with git"
+            )
+        return metadata, case_from_bytes(data, protocol=metadata.protocol, cuts=list(metadata.cuts))
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
@@ -99,24 +169,6 @@ def _offsets(value: object) -> list[int]:
     if not isinstance(value, list) or any(type(item) is not int for item in value):
         raise TypeError("cuts are whole numbers")
     return value
-
-
-def _metadata(finding: Finding, case: Case, versions: dict[str, str]) -> bytes:
-    content = {
-        "oracle": finding.oracle,
-        "rule": finding.rule,
-        "signature": finding.signature,
-        "summary": finding.summary,
-        "target": finding.target,
-        "status": "open",
-        "first_seen": datetime.now(UTC).date().isoformat(),
-        "protocol": case.version,
-        "damage": list(case.damages()),
-        "cuts": list(case.cuts),
-        "size": len(case.data),
-        "versions": versions,
-    }
-    return (json.dumps(content, indent=1) + "\n").encode()
 
 
 def case_from_bytes(

@@ -159,7 +159,7 @@ def _values(search: Search) -> None:
 
 
 def _tokens(search: Search) -> None:
-    _drop(search, tokens, largest=2)
+    _drop(search, tokens, largest=1)
 
 
 def _words(search: Search) -> None:

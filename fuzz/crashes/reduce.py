@@ -12,7 +12,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import cycle, islice
 
 from fuzz.crashes.passes import PASSES
 from fuzz.crashes.simpler import order
@@ -120,12 +120,14 @@ def reduce(  # noqa: PLR0913 - the terms of one search, all optional
 
 
 def _settle(search: _Search) -> None:
-    """Run the passes until all of them leave the input alone."""
-    before = None
-    while before != search.data:
+    """Run the passes in turn until all of them, one after another, leave the input alone."""
+    idle = 0
+    for each in cycle(PASSES):
         before = search.data
-        for each in PASSES:
-            each(search)
+        each(search)
+        idle = idle + 1 if search.data is before else 0
+        if idle == len(PASSES):
+            return
 
 
 def _ignore(_data: bytes) -> None:

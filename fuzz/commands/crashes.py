@@ -1,0 +1,171 @@
+"""``wirefence crashes``: what is on file, and what gets there."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import get_args
+
+import click
+import msgspec
+
+from fuzz.commands.options import FORMAT, PATIENCE_OPTION, write
+from fuzz.crashes.adding import Wanted, add, add_classes
+from fuzz.crashes.commit import commit, sort_out, write_index
+from fuzz.crashes.prune import prune
+from fuzz.crashes.schema import Status
+from fuzz.crashes.shelf import FINDINGS, REPRODUCERS, Entry, pick, scan
+from fuzz.crashes.show import as_json, as_list, cut, one, problem
+from fuzz.errors import FOUND, NOTHING
+from fuzz.store import Store, read_case
+from targets.command.records import Launch
+
+__all__ = ["command"]
+
+_STATUS = click.Choice(get_args(Status))
+_FOLDER = click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=REPRODUCERS,
+    show_default=True,
+    help="The directory of reproducers.",
+)
+_BRANCH = click.option("--branch", default="", help="Commit there; made if need be.")
+
+
+@click.group("crashes")
+def command() -> None:
+    """List, show, add, commit, mark and prune reproducers."""
+
+
+@command.command("list")
+@_FOLDER
+@FORMAT
+def list_command(folder: Path, form: str) -> int:
+    """List reproducers, and whatever else lies in their directory. Exit 1 for such problems."""
+    shelf = scan(folder)
+    write(as_json(shelf) if form == "json" else as_list(shelf))
+    return FOUND if shelf.problems else NOTHING
+
+
+@command.command("show")
+@click.argument("names", nargs=-1, required=True, metavar="FILE|ID...")
+@_FOLDER
+def show_command(names: tuple[str, ...], folder: Path) -> int:
+    """Show everything about reproducers or findings; bytes are escaped and cut."""
+    write("\n".join(one(entry) for entry in pick(names, (folder, FINDINGS))))
+    return NOTHING
+
+
+@command.command("add", context_settings={"ignore_unknown_options": False})
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("launch", nargs=-1, metavar="[-- COMMAND...]")
+@click.option("--target", default="", help="Where it shows; 'parsers': how all parsers split.")
+@click.option("--signature", default="", help="Only findings whose signature holds this.")
+@click.option("--status", type=_STATUS, default="open", show_default=True)
+@click.option("--note", default="", help="A sentence for the reader.")
+@click.option("--classes", is_flag=True, help="One for each known divergence of the parsers.")
+@click.option("--minimize/--as-it-is", "smaller", default=True, show_default=True)
+@click.option("--commit", "and_commit", is_flag=True, help="Commit them at once.")
+@_BRANCH
+@_FOLDER
+@PATIENCE_OPTION
+def add_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
+    file: Path | None,
+    launch: tuple[str, ...],
+    target: str,
+    signature: str,
+    status: Status,
+    note: str,
+    classes: bool,
+    smaller: bool,
+    and_commit: bool,
+    branch: str,
+    folder: Path,
+    patience: float,
+) -> int:
+    """Run FILE against a target and file what it shows, minimized.
+
+    The target is --target or the COMMAND of a server. Refused is what is known by its signature.
+    """
+    if (file is None) != classes:
+        raise click.UsageError("give FILE or --classes")
+    with redirect_stdout(sys.stderr):
+        if file is None:
+            added = add_classes(Store(folder))
+        else:
+            wanted = Wanted(target, signature, status, note, smaller=smaller, patience=patience)
+            added = add(read_case(file), Launch(launch) if launch else None, wanted, Store(folder))
+    for each in added.refused:
+        write(f"refused  {cut(each, 400)}")
+    for entry in added.entries:
+        write(f"added  {entry.id}  {cut(entry.metadata.signature)}  {cut(str(entry.path))}")
+    if and_commit and added.entries:
+        return _commit(list(added.entries), folder, branch)
+    write_index(folder)
+    return FOUND if added.refused else NOTHING
+
+
+@command.command("commit")
+@click.argument("names", nargs=-1, metavar="[FILE|ID]...")
+@click.option("--from", "source", type=click.Path(path_type=Path), default=FINDINGS)
+@click.option("--message", "-m", default="", help="Default: made of what they show.")
+@_BRANCH
+@_FOLDER
+@PATIENCE_OPTION
+def commit_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
+    names: tuple[str, ...], source: Path, message: str, branch: str, folder: Path, patience: float
+) -> int:
+    """Copy findings to the directory of reproducers and make one git commit of them.
+
+    Default: all below --from. Refused is what is known by its signature, or does not replay in a
+    fresh process: exit 1. A dirty index is refused as a whole: exit 2. Never pushes.
+    """
+    shelf = scan(source)
+    for each in shelf.problems:
+        click.echo(problem(each), err=True)
+    entries = pick(names, (source,)) if names else list(shelf.entries)
+    with redirect_stdout(sys.stderr):
+        good, refused = sort_out(entries, scan(folder).entries, patience=patience)
+    for refusal in refused:
+        write(f"refused  {refusal.entry.id}  {cut(refusal.why, 400)}")
+    if good:
+        _commit(good, folder, branch, message)
+    return FOUND if refused else NOTHING
+
+
+def _commit(entries: list[Entry], folder: Path, branch: str, message: str = "") -> int:
+    made = commit(entries, folder, branch=branch, message=message)
+    write(f"committed  {made[:12]}  {len(entries)} reproducers{f' on {branch}' if branch else ''}")
+    return NOTHING
+
+
+@command.command("mark")
+@click.argument("name", metavar="FILE|ID")
+@click.argument("status", type=_STATUS)
+@_FOLDER
+def mark_command(name: str, status: Status, folder: Path) -> int:
+    """Change the status of a reproducer: open, fixed, or upstream."""
+    (entry,) = pick([name], (folder,))
+    changed = msgspec.structs.replace(entry.metadata, status=status)
+    Store(entry.path.parent.parent).put(changed, entry.case.data)
+    write_index(folder)
+    write(f"{entry.id}  {entry.metadata.status} -> {status}")
+    return NOTHING
+
+
+@command.command("prune")
+@click.option("--write", "really", is_flag=True, help="Do it; without, only say what would go.")
+@click.option("--findings", type=click.Path(path_type=Path), default=FINDINGS)
+@_FOLDER
+def prune_command(really: bool, findings: Path, folder: Path) -> int:
+    """Take away what is redundant: leftovers of kills, and findings that are reproducers already.
+
+    Nothing goes whose bytes are not kept elsewhere. Exit 1 for problems that are left.
+    """
+    done = prune(folder, findings, really=really)
+    write("\n".join(done.lines) or "Nothing is redundant.")
+    for each in done.left:
+        write(problem(each))
+    return FOUND if done.left else NOTHING

@@ -1,0 +1,108 @@
+"""``wirefence minimize``: the smallest input that shows the same fault."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from fuzz.commands.options import PATIENCE_OPTION, write
+from fuzz.crashes.minimize import LIMIT, Minimized, Terms, minimize
+from fuzz.crashes.shelf import FINDINGS, REPRODUCERS, Entry, pick, scan
+from fuzz.crashes.show import cut, problem
+from fuzz.errors import FOUND, NOTHING, UsageError
+from fuzz.store import Store
+from targets.errors import TargetError
+
+__all__ = ["command", "showing"]
+
+
+@click.command("minimize")
+@click.argument("names", nargs=-1, metavar="[FILE|ID]...")
+@click.option("--all", "everything", is_flag=True, help="All findings below --from.")
+@click.option("--seconds", type=click.FloatRange(min=0.1), help="At most this long for each.")
+@click.option("--limit", type=click.IntRange(min=1), default=LIMIT, show_default=True)
+@click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
+@PATIENCE_OPTION
+@click.option(
+    "--from",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=FINDINGS,
+    show_default=True,
+    help="The directory of findings.",
+)
+def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
+    names: tuple[str, ...],
+    everything: bool,
+    seconds: float | None,
+    limit: int,
+    workers: int,
+    patience: float,
+    folder: Path,
+) -> int:
+    """Make findings as small as they can be, keeping what each shows.
+
+    FILE is a .frame file, ID the beginning of its hash. Lines go first, then JSON values, tokens
+    and bytes. Interrupted, the best so far stays. Exit 1 if a finding does not show any more.
+    """
+    if bool(names) == everything:
+        raise UsageError("nothing was named, or names and --all", "name findings or give --all")
+    terms = Terms(seconds, workers, limit, patience)
+    if everything:
+        shelf = scan(folder)
+        for each in shelf.problems:
+            click.echo(problem(each), err=True)
+        entries = list(shelf.entries)
+    else:
+        entries = pick(names, (folder, REPRODUCERS))
+    return _all(entries, terms)
+
+
+def _all(entries: list[Entry], terms: Terms) -> int:
+    code = NOTHING
+    for entry in entries:
+        try:
+            with (
+                redirect_stdout(sys.stderr),
+                showing(f"{entry.id} {cut(entry.metadata.rule)}") as tell,
+            ):
+                said = minimize(entry, Store(entry.path.parent.parent), terms, tell)
+        except (UsageError, TargetError) as error:
+            if len(entries) == 1:
+                raise
+            write(f"{entry.id}  ERROR  {cut(str(error), 400)}")
+            code = FOUND
+            continue
+        write(_line(said))
+        code = FOUND if said.state == "gone" else code
+    return code
+
+
+def _line(said: Minimized) -> str:
+    entry = said.entry
+    if said.state == "gone":
+        return f"{entry.id}  does not show {cut(entry.metadata.signature)} any more"
+    notes = [
+        "out of time or inputs: call again to go on" if said.state == "early" else "",
+        f"shows in {said.shown} of {said.trials} runs" if said.shown < said.trials else "",
+        "same fault as one on file: merged" if said.merged else "",
+    ]
+    note = "".join(f"; {each}" for each in notes if each)
+    size = f"{said.before:,} -> {entry.metadata.size:,} bytes"
+    return f"{entry.id}  {size} in {said.executions:,} runs{note}  {cut(str(entry.path))}"
+
+
+@contextmanager
+def showing(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Show progress on stderr, if that is a terminal; gives the function to tell it."""
+    if not sys.stderr.isatty():
+        yield lambda _runs, _size: None
+        return
+    with Console(stderr=True).status(label) as status:
+        yield lambda runs, size: status.update(f"{label}  {runs:,} runs  {size:,} bytes")

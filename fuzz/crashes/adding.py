@@ -1,0 +1,143 @@
+"""Filing by hand: run a file against a target, and keep what it shows.
+
+The key insight: what is filed is what was seen just now, with the versions of now, whatever the
+person who hands it in believes to have seen.
+"""
+
+from __future__ import annotations
+
+import platform
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from fuzz.crashes.classes import classes
+from fuzz.crashes.minimize import Terms, minimize
+from fuzz.crashes.rerun import Runners, Subject
+from fuzz.crashes.same import same
+from fuzz.crashes.schema import Status, describe
+from fuzz.crashes.shelf import Entry, scan
+from fuzz.errors import UsageError
+from fuzz.store import Store, place_of
+from oracles.records import Finding
+from strategies.records import Case
+from targets.command.records import Launch
+from targets.parsers.configs import BY_NAME, library_versions
+
+__all__ = ["Added", "Wanted", "add", "add_classes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a file's findings is filed, and as what.
+
+    ``signature`` is a part of those wanted (all, if empty); ``smaller`` says whether to minimize.
+    """
+
+    target: str
+    signature: str = ""
+    status: Status = "open"
+    note: str = ""
+    smaller: bool = True
+    patience: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What was filed, and what was not: a sentence for each."""
+
+    entries: tuple[Entry, ...]
+    refused: tuple[str, ...]
+
+
+def add(case: Case, launch: Launch | None, wanted: Wanted, store: Store) -> Added:
+    """File what ``case`` shows, minimized; what is on file already is refused.
+
+    Raises UsageError where nothing is shown or named, TargetError for a target that cannot start.
+    """
+    subject = _subject(launch, wanted)
+    with Runners(subject, patience=wanted.patience) as runners:
+        (found,) = runners.run([case])
+    chosen = [each for each in found if wanted.signature in each.signature]
+    if not chosen:
+        seen = f"; it shows {'; '.join(f.signature for f in found[:5])}" if found else ""
+        raise UsageError(f"{subject.target} shows no such finding{seen}", "try wirefence explain")
+    store.prepare()
+    entries: dict[Path, Entry] = {}
+    refused: list[str] = []
+    for each in chosen:
+        made = _file(each, case, subject, wanted, store)
+        if isinstance(made, str):
+            refused.append(made)
+        else:
+            entries[made.path] = made
+    return Added(tuple(entries.values()), tuple(refused))
+
+
+def _subject(launch: Launch | None, wanted: Wanted) -> Subject:
+    if launch is not None:
+        return Subject(wanted.target or Path(launch.argv[0]).name, launch)
+    if not wanted.target:
+        raise UsageError("no target was named", "give --target or the command of a server")
+    return Subject(wanted.target)
+
+
+def _file(
+    found: Finding, case: Case, subject: Subject, wanted: Wanted, store: Store
+) -> Entry | str:
+    """One finding as a reproducer, or the reason why it is none."""
+    if known := _known(found, scan(store.folder).entries):
+        return f"{found.signature} is known already, as {known.id}"
+    metadata = describe(
+        found,
+        case,
+        versions=_versions(found),
+        launch=subject.launch,
+        status=wanted.status,
+        note=wanted.note,
+    )
+    if not wanted.smaller:
+        return Entry(store.put(metadata, case.data), metadata, case)
+    with tempfile.TemporaryDirectory(prefix="wirefence-") as place:
+        aside = Store(Path(place))
+        entry = Entry(aside.put(metadata, case.data), metadata, case)
+        said = minimize(entry, aside, Terms(patience=wanted.patience), lambda *_: None)
+        if said.state == "gone":
+            return f"{found.signature} does not show a second time"
+        small = said.entry
+    if known := _known(small.metadata.finding(), scan(store.folder).entries):
+        return f"{found.signature} is known already, in its smallest form, as {known.id}"
+    return replace(small, path=store.put(small.metadata, small.case.data))
+
+
+def _known(found: Finding, entries: Iterable[Entry]) -> Entry | None:
+    return next((e for e in entries if same(found)(e.metadata.finding())), None)
+
+
+def _versions(found: Finding) -> dict[str, str]:
+    """The versions that a finding may depend on: of one parser's library, or of all."""
+    here = {**library_versions(), "python": platform.python_version()}
+    name = found.target.removeprefix("parser:")
+    if name not in BY_NAME:
+        return here
+    library = BY_NAME[name].library
+    return {each: version for each, version in here.items() if each in (library, "python")}
+
+
+def add_classes(store: Store, generated: int = 3_000) -> Added:
+    """File the smallest document for each class of divergence, as ``upstream``, with versions."""
+    store.prepare()
+    entries: list[Entry] = []
+    refused: list[str] = []
+    for found, case, size in classes(generated):
+        path = store.folder / place_of(found)
+        if path.exists():
+            refused.append(f"{found.signature} is known already")
+            continue
+        metadata = describe(found, case, versions=_versions(found), status="upstream")
+        metadata = msgspec.structs.replace(metadata, original_size=size)
+        entries.append(Entry(store.put(metadata, case.data), metadata, case))
+    return Added(tuple(entries), tuple(refused))

@@ -1,0 +1,114 @@
+"""From findings to committed reproducers: what is let in, and what the commit says.
+
+The key insight: a reproducer is a promise to everybody who runs the tests, so it is only let in if
+a process that knows nothing but the file shows the fault again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzz.crashes.git import Repository
+from fuzz.crashes.replay import STILL, replay
+from fuzz.crashes.rerun import Runners, subject_of
+from fuzz.crashes.same import same
+from fuzz.crashes.shelf import Entry, scan
+from fuzz.crashes.show import as_index, cut
+from fuzz.errors import UsageError
+from fuzz.store import Store
+
+__all__ = ["Refusal", "commit", "sort_out", "write_index"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A finding that is not committed, and why."""
+
+    entry: Entry
+    why: str
+
+
+def sort_out(
+    entries: Iterable[Entry], known: Sequence[Entry], *, patience: float = 60.0
+) -> tuple[list[Entry], list[Refusal]]:
+    """Divide findings into those to commit and those refused.
+
+    Refused is what is known by its signature, here or earlier among ``entries``, and what does not
+    show its finding in a fresh process.
+    """
+    good: list[Entry] = []
+    refused: list[Refusal] = []
+    for entry in entries:
+        why = _why_not(entry, [*known, *good], patience)
+        if why:
+            refused.append(Refusal(entry, why))
+        else:
+            good.append(entry)
+    return good, refused
+
+
+def _why_not(entry: Entry, known: Iterable[Entry], patience: float) -> str:
+    finding = entry.metadata.finding()
+    for other in known:
+        if same(finding)(other.metadata.finding()):
+            return f"is known already, as {other.id} ({other.metadata.status})"
+    try:
+        with Runners(subject_of(entry.metadata), patience=patience, method="spawn") as runners:
+            said = replay(entry, runners)
+    except UsageError as error:
+        return f"cannot be replayed: {error}"
+    if said.verdict == STILL:
+        return ""
+    return f"does not replay in a fresh process: {said.verdict} {said.detail}".rstrip()
+
+
+def commit(entries: Sequence[Entry], folder: Path, *, branch: str = "", message: str = "") -> str:
+    """Commit reproducers below ``folder`` with its index page; return the commit's hash.
+
+    Nothing is pushed. Raises UsageError for a dirty index or what git says, with nothing changed.
+    """
+    repository = Repository.around(folder)
+    try:
+        place = folder.resolve().relative_to(repository.root.resolve())
+    except ValueError:
+        raise UsageError(f"{folder} is outside of the repository", "choose one inside") from None
+
+    def write(checkout: Path) -> None:
+        store = Store(checkout / place)
+        for entry in entries:
+            store.put(entry.metadata, entry.case.data)
+        write_index(checkout / place)
+
+    made = repository.commit(write, place, message or _message(entries), branch)
+    if not made:
+        raise UsageError("there is nothing to commit", "see wirefence crashes list")
+    return made
+
+
+def write_index(folder: Path) -> bool:
+    """Write ``INDEX.md`` anew; return whether that changed it. Raises UsageError."""
+    page, text = folder / "INDEX.md", as_index(scan(folder).entries)
+    try:
+        if page.exists() and page.read_text(encoding="utf-8") == text:
+            return False
+        folder.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write to {page}: {error.strerror}", "mend that") from error
+    return True
+
+
+def _message(entries: Sequence[Entry]) -> str:
+    count = len(entries)
+    if count == 1:
+        title = f"Reproduce {entries[0].metadata.rule} in {entries[0].metadata.target}"
+    else:
+        title = f"Reproduce {count} faults"
+    lines = [
+        f"- {entry.id} {m.target}: {m.rule} ({m.status}, {m.size:,} bytes): {cut(m.summary, 120)}"
+        for entry in entries
+        for m in (entry.metadata,)
+    ]
+    return "\n".join([cut(title, 72), "", *lines, ""])

@@ -1,0 +1,210 @@
+"""Minimizing a reproducer: the smallest case that shows the same fault of the same target.
+
+The key insight: the best so far is always on disk. A reduction that is interrupted, or killed, has
+lost nothing but the time since the last improvement.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from fuzz.crashes.cuts import Cuts, after_every_byte, fewest, moved, none
+from fuzz.crashes.reduce import Reduced, reduce
+from fuzz.crashes.rerun import Runners, subject_of
+from fuzz.crashes.same import same
+from fuzz.crashes.schema import Metadata
+from fuzz.crashes.shelf import Entry
+from fuzz.crashes.simpler import order
+from fuzz.store import Store, case_from_bytes, place_of
+from oracles.records import Finding
+from strategies.records import Case
+
+__all__ = ["LIMIT", "Minimized", "Terms", "minimize"]
+
+LIMIT = 5_000
+"""Inputs that one reduction may run: ten times what a frame of a kilobyte needs."""
+
+_TRIALS = 3
+_FLAKY_TRIALS = 10
+_EVERY = 1.0
+
+Tell = Callable[[int, int], None]
+"""Is told the number of inputs run and the size (bytes) of the best so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How long a reduction may go on (seconds, inputs), with how many processes.
+
+    ``patience`` (seconds) bounds one run.
+    """
+
+    seconds: float | None = None
+    workers: int = 1
+    limit: int = LIMIT
+    patience: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Minimized:
+    """What became of a reproducer.
+
+    ``state`` is ``done``, ``early`` (out of time or inputs) or ``gone`` (it does not show its
+    finding any more and is left as it was). ``shown`` of ``trials`` runs showed it at first.
+    ``merged`` is true where its smallest form is a fault that was on file already.
+    """
+
+    entry: Entry
+    before: int
+    state: str
+    executions: int = 0
+    shown: int = 0
+    trials: int = _TRIALS
+    merged: bool = False
+
+
+@dataclass(slots=True)
+class _Session:
+    """One reproducer being reduced: what must be kept, and the best that kept it."""
+
+    entry: Entry
+    store: Store
+    runners: Runners
+    tell: Tell
+    repeat: int = 1
+    cuts_of: Callable[[bytes], Cuts] = none
+    best: Case = field(init=False)
+    executions: int = 0
+    saved: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.best = self.entry.case
+
+    def case(self, data: bytes, cuts: Cuts) -> Case:
+        return case_from_bytes(data, protocol=self.best.version, cuts=list(cuts))
+
+    def shown(self, cases: Sequence[Case]) -> list[Finding | None]:
+        """The wanted finding, or the like, of each case; flaky ones get several runs."""
+        wanted = same(self.entry.metadata.finding())
+        again = [case for case in cases for _ in range(self.repeat)]
+        self.executions += len(again)
+        found = self.runners.run(again)
+        hits = [next(filter(wanted, each), None) for each in found]
+        steps = range(0, len(hits), self.repeat)
+        return [next(filter(None, hits[at : at + self.repeat]), None) for at in steps]
+
+    def keeps_many(self, batch: Sequence[bytes]) -> list[bool]:
+        cases = [self.case(data, self.cuts_of(data)) for data in batch]
+        return [hit is not None for hit in self.shown(cases)]
+
+    def better(self, data: bytes) -> None:
+        self.best = self.case(data, self.cuts_of(data))
+        self.tell(self.executions, len(data))
+        if time.monotonic() - self.saved > _EVERY:
+            self.save()
+
+    def save(self) -> None:
+        """Put the best so far in place of the reproducer, under its old name."""
+        self.store.put(_of(self.entry.metadata, self.best), self.best.data)
+        self.saved = time.monotonic()
+
+
+def _of(metadata: Metadata, case: Case, found: Finding | None = None) -> Metadata:
+    shown = found or metadata.finding()
+    return msgspec.structs.replace(
+        metadata,
+        rule=shown.rule,
+        signature=shown.signature,
+        summary=shown.summary,
+        cuts=case.cuts,
+        size=len(case.data),
+        sha256=hashlib.sha256(case.data).hexdigest(),
+        replaces="",
+    )
+
+
+def minimize(entry: Entry, store: Store, terms: Terms, tell: Tell) -> Minimized:
+    """Reduce a reproducer in place, keeping its finding; ``store`` is where it lies.
+
+    Ctrl-C and any error leave the best so far on disk and are raised. Raises UsageError and
+    TargetError where the target cannot be run.
+    """
+    subject = subject_of(entry.metadata)
+    with Runners(subject, max(1, terms.workers), terms.patience) as runners:
+        session = _Session(entry, store, runners, tell)
+        shown = _trials(session)
+        if not shown:
+            return Minimized(entry, len(entry.case.data), "gone", session.executions)
+        session.repeat = 1 if shown == _TRIALS else _FLAKY_TRIALS
+        try:
+            reduced = _reduce(session, terms)
+        finally:
+            session.save()
+        return _settle(session, reduced, shown)
+
+
+def _trials(session: _Session) -> int:
+    found = session.shown([session.entry.case] * _TRIALS)
+    shown = sum(hit is not None for hit in found)
+    if shown:
+        return shown
+    # Rare ones get a second chance before they are called gone.
+    session.repeat = _FLAKY_TRIALS
+    return int(session.shown([session.entry.case])[0] is not None)
+
+
+def _reduce(session: _Session, terms: Terms) -> Reduced:
+    case = session.entry.case
+    session.cuts_of = _cutting(session, case)
+    session.best = session.case(case.data, session.cuts_of(case.data))
+    reduced = reduce(
+        case.data,
+        lambda data: session.keeps_many([data])[0],
+        limit=terms.limit,
+        deadline=None if terms.seconds is None else time.monotonic() + terms.seconds,
+        better=session.better,
+        keeps_many=session.keeps_many,
+        width=max(1, terms.workers),
+    )
+    if reduced.finished and session.best.cuts:
+        data = session.best.data
+        cuts = fewest(
+            session.best.cuts, lambda each: session.shown([session.case(data, each)])[0] is not None
+        )
+        session.best = session.case(data, cuts)
+    return reduced
+
+
+def _cutting(session: _Session, case: Case) -> Callable[[bytes], Cuts]:
+    """The simplest rule for pauses under which the case shows its finding."""
+    for rule in (none, after_every_byte) if case.cuts else (none,):
+        if session.shown([session.case(case.data, rule(case.data))])[0] is not None:
+            return rule
+    return lambda data: moved(session.best.cuts, session.best.data, data)
+
+
+def _settle(session: _Session, reduced: Reduced, shown: int) -> Minimized:
+    """File the result under the name of what it shows, which may say less than the old one."""
+    old, best = session.entry, session.best
+    (found,) = session.shown([best])
+    new = _of(old.metadata, best, found)
+    path = session.store.folder / place_of(new.finding())
+    merged = path != old.path and path.exists()
+    if not merged or order(best.data) < order(path.read_bytes()):
+        path = session.store.put(new, best.data)
+    if path != old.path:
+        session.store.drop(old.path)
+    state = "done" if reduced.finished else "early"
+    return Minimized(
+        Entry(path, *session.store.get(path)),
+        len(old.case.data),
+        state,
+        session.executions,
+        shown,
+        merged=merged,
+    )

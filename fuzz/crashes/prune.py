@@ -1,0 +1,71 @@
+"""Tidying: what may go from the directories of findings and reproducers.
+
+The key insight: only what is kept elsewhere may go by itself. Everything else is a person's to
+decide, and is named again each time until somebody does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzz.crashes.commit import write_index
+from fuzz.crashes.shelf import Entry, Problem, scan
+from fuzz.crashes.show import as_index, cut
+from fuzz.errors import UsageError
+from fuzz.store import Store
+
+__all__ = ["Pruned", "prune"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was taken away (or would be), a line each, and the problems that are left."""
+
+    lines: tuple[str, ...]
+    left: tuple[Problem, ...]
+
+
+def prune(folder: Path, findings: Path, *, really: bool) -> Pruned:
+    """Take away leftovers of kills in both directories, and findings that are reproducers already.
+
+    Without ``really``, only say so. Raises UsageError where something cannot be deleted.
+    """
+    kept, loose = scan(folder), scan(findings)
+    problems = [*kept.problems, *loose.problems]
+    known = {entry.path.name: entry for entry in kept.entries}
+    lines = [_leftover(each, really=really) for each in problems if each.redundant]
+    for entry in loose.entries:
+        if entry.path.name in known:
+            lines.append(_known(entry, known[entry.path.name], findings, really=really))
+    lines += _index(folder, kept.entries, really=really)
+    return Pruned(tuple(lines), tuple(each for each in problems if not each.redundant))
+
+
+def _leftover(found: Problem, *, really: bool) -> str:
+    if really:
+        try:
+            found.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise UsageError(
+                f"cannot delete {found.path}: {error.strerror}", "mend its permissions"
+            ) from error
+    return f"{_did(really=really)}  {cut(str(found.path))}  {cut(found.what)}"
+
+
+def _known(entry: Entry, other: Entry, findings: Path, *, really: bool) -> str:
+    if really:
+        Store(findings).drop(entry.path)
+    return f"{_did(really=really)}  {cut(str(entry.path))}  is on file as {cut(str(other.path))}"
+
+
+def _index(folder: Path, entries: tuple[Entry, ...], *, really: bool) -> list[str]:
+    page = folder / "INDEX.md"
+    stale = page.exists() and page.read_text(errors="replace") != as_index(entries)
+    if stale and really:
+        write_index(folder)
+    return [f"{'wrote' if really else 'would write'}  {cut(str(page))}  anew"] if stale else []
+
+
+def _did(*, really: bool) -> str:
+    return "deleted" if really else "would delete"

@@ -1,0 +1,142 @@
+"""What lies in a directory of reproducers, sound or not.
+
+The key insight: every file there is either half of a sound pair or a problem with a name. Nothing
+is skipped, because a reproducer that is quietly not replayed is a fault that may quietly return.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzz.crashes.schema import Metadata
+from fuzz.errors import UsageError
+from fuzz.store import Store, place_of
+from strategies.records import Case
+
+__all__ = ["FINDINGS", "REPRODUCERS", "Entry", "Problem", "Shelf", "pick", "scan"]
+
+REPRODUCERS = Path("crashes")
+FINDINGS = Path(".wirefence/findings")
+_PAGES = {"README.md", "INDEX.md"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A sound reproducer: where its bytes are, what they show, and the case they make."""
+
+    path: Path
+    metadata: Metadata
+    case: Case
+
+    @property
+    def id(self) -> str:
+        """The hash in its name: enough to name it on the command line."""
+        return self.path.stem.rpartition("-")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that is no half of a sound pair: what is wrong, and whether it may go.
+
+    ``redundant`` is true where nothing is lost when the file is deleted.
+    """
+
+    path: Path
+    what: str
+    redundant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Everything found below a directory, in the order of names."""
+
+    entries: tuple[Entry, ...]
+    problems: tuple[Problem, ...]
+
+    def signatures(self) -> frozenset[str]:
+        return frozenset(entry.metadata.signature for entry in self.entries)
+
+
+def scan(folder: Path) -> Shelf:
+    """Read a directory of reproducers. An absent one is empty. Raises UsageError."""
+    entries, problems = [], []
+    for path in _files(folder):
+        found = _look(folder, path)
+        if isinstance(found, Entry):
+            entries.append(found)
+        elif found is not None:
+            problems.append(found)
+    return Shelf(tuple(entries), (*problems, *_doubles(entries)))
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"{folder} is no directory", "name the directory of reproducers")
+        return sorted(path for path in folder.rglob("*") if not path.is_dir())
+    except OSError as error:
+        raise UsageError(f"cannot read {folder}: {error.strerror}", "check the path") from error
+
+
+def _look(folder: Path, path: Path) -> Entry | Problem | None:
+    if path.parent == folder and path.name in _PAGES:
+        return None
+    if path.name.startswith(".") and path.suffix == ".part":
+        return Problem(path, "was being written when a process was killed", redundant=True)
+    if path.suffix == ".json":
+        orphan = not path.with_suffix(".frame").exists()
+        return Problem(path, "has no bytes (.frame) beside it: restore them") if orphan else None
+    if path.suffix != ".frame":
+        return Problem(path, "is neither bytes (.frame) nor metadata (.json)")
+    if not path.with_suffix(".json").exists():
+        return Problem(
+            path, "has no metadata (.json) beside it: file it with wirefence crashes add"
+        )
+    return _pair(folder, path)
+
+
+def _pair(folder: Path, path: Path) -> Entry | Problem:
+    try:
+        metadata, case = Store(folder).get(path)
+    except UsageError as error:
+        return Problem(path, f"is unusable: {error.cause}: {error.hint}")
+    place = place_of(metadata.finding())
+    if path != folder / place:
+        return Problem(path, f"is misplaced: by its signature it belongs at {place}")
+    return Entry(path, metadata, case)
+
+
+def _doubles(entries: Iterable[Entry]) -> list[Problem]:
+    """Entries that show the same bytes to the same target: one fault filed under two names."""
+    groups = defaultdict(list)
+    for entry in entries:
+        key = entry.case.data, entry.case.cuts, entry.case.version, entry.metadata.target
+        groups[key].append(entry)
+    return [
+        Problem(later.path, f"is a duplicate: {group[0].path.name} has the same bytes and target")
+        for group in groups.values()
+        for later in group[1:]
+    ]
+
+
+def pick(names: Iterable[str], folders: Iterable[Path]) -> list[Entry]:
+    """The entries that paths, or beginnings of ids, name. Raises UsageError for any other word."""
+    shelves = [scan(folder) for folder in folders]
+    entries = [entry for shelf in shelves for entry in shelf.entries]
+    return [_named(name, entries) for name in names]
+
+
+def _named(name: str, entries: list[Entry]) -> Entry:
+    path = Path(name)
+    if path.exists():
+        path = path.with_suffix(".frame")
+        metadata, case = Store(path.parent.parent).get(path)
+        return Entry(path, metadata, case)
+    hits = [entry for entry in entries if name and entry.id.startswith(name)]
+    if len(hits) == 1:
+        return hits[0]
+    cause = f"{name!r} names {len(hits)} reproducers" if hits else f"nothing is called {name!r}"
+    raise UsageError(cause, "give a path or the beginning of an id from wirefence crashes list")
