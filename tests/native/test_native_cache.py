@@ -12,7 +12,7 @@ import pytest
 
 from fuzz.errors import UsageError
 from fuzz.native.cache import Cache, default_root
-from tests.native.conftest import ROOT
+from tests.native.processes import ROOT
 
 IDENTITY = {"library": "x", "flags": "-O1"}
 BUILDER = """
@@ -116,7 +116,7 @@ def test_what_python_adds_to_a_build_does_not_damage_it(tmp_path):
 def test_a_root_that_cannot_be_written_is_one_sentence(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with pytest.raises(UsageError, match="cannot keep builds in .*; set XDG_CACHE_HOME"):
+    with pytest.raises(UsageError, match=r"cannot keep builds in .*; set XDG_CACHE_HOME"):
         Cache(blocked / "root").entry("x", IDENTITY, fill)
 
 

@@ -10,7 +10,7 @@ from fuzz.errors import UsageError
 from fuzz.native.libraries import NAMES
 from fuzz.native.loaded import assert_loaded
 from fuzz.native.measure import measure
-from tests.native.conftest import python
+from tests.native.processes import python
 
 ASK = """
 import sys

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from fuzz.native.report import read_report, sanitizer_finding
+from tests.native.processes import python
 
 HEAP = """\
 INFO: noise before
@@ -36,7 +37,7 @@ SUMMARY: UndefinedBehaviorSanitizer: undefined-behavior src/decode.c:10:14 in
 """
 DEADLY = """\
 ==7== ERROR: libFuzzer: deadly signal
-    #0 0x7f1 in __sanitizer_print_stack_trace /llvm/compiler-rt/lib/ubsan/ubsan_diag_standalone.cpp:31
+    #0 0x7f1 in __sanitizer_print_stack_trace /llvm/compiler-rt/lib/ubsan/ubsan_diag.cpp:31
     #1 0x7f2 in fuzzer::PrintStackTrace() /llvm/compiler-rt/lib/fuzzer/FuzzerUtil.cpp:210:5
     #2 0x7f3  (/lib/x86_64-linux-gnu/libc.so.6+0x3c04f) (BuildId: 6196)
     #3 0x7f4 in scan_once /src/scan.c:4:164
@@ -67,7 +68,8 @@ def test_addresses_sizes_lines_and_processes_do_not_change_a_signature():
 )
 def test_another_fault_access_or_frame_is_another_signature(old, new):
     first, second = (sanitizer_finding(text, "ujson") for text in (HEAP, HEAP.replace(old, new)))
-    assert first and second
+    assert first is not None
+    assert second is not None
     assert first.signature != second.signature
 
 
@@ -149,8 +151,6 @@ def test_a_deadly_signal_is_a_finding_without_address_sanitizer_too(unwatched):
 
 
 def test_the_fuzzer_leaves_the_input_and_the_report_of_a_memory_fault(broken, tmp_path):
-    from tests.native.conftest import python
-
     target = tmp_path / "fuzz_overrun.py"
     target.write_text(
         "import sys, atheris, overrun\n"
