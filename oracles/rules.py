@@ -133,6 +133,11 @@ ORACLE_RULES: dict[str, dict[str, str]] = {
         "live-hang": "The reader did not answer in time.",
         "live-memory": "The reader used memory without bound.",
     },
+    "smoke": {
+        "smoke-tool": "An expected tool is not listed.",
+        "smoke-exit": "The server does not end in order when its stdin ends.",
+        "smoke-lost": "A reply to a request that was in the pipe before the end is lost.",
+    },
 }
 """The rules of the oracles: what must not be seen of a target."""
 
