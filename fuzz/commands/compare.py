@@ -1,0 +1,117 @@
+"""``wirefence compare``: what changes for readers of JSON when a parser is upgraded or swapped."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from fuzz.commands.options import write
+from fuzz.compare.accept import accepted, marked, record
+from fuzz.compare.formats import FORMATS
+from fuzz.compare.notation import parse
+from fuzz.compare.report import Report
+from fuzz.compare.run import Budget, Tally
+from fuzz.compare.session import Request, compare
+from fuzz.compare.stream import Origin
+from fuzz.errors import FOUND, NOTHING, UsageError
+from targets.environments import Side, prepare
+
+__all__ = ["command"]
+
+_EVERY = 5.0
+
+
+@click.command("compare")
+@click.argument("specs", nargs=-1, metavar="OLD NEW [MORE...]")
+@click.option("--python", help="Interpreter of all sides: a version such as 3.11, or a path.")
+@click.option(
+    "--corpus",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Your own inputs: files, folders, JSON Lines, transcripts of gate; repeatable.",
+)
+@click.option("--seconds", type=click.FloatRange(min=0), default=120.0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes of each side.")
+@click.option(
+    "--accept",
+    type=click.Path(path_type=Path),
+    help="Reviewed differences; written for review where the file is absent.",
+)
+@click.option("--input", "only", multiple=True, help="Compare only this: hex, as in 5b*995+5d*995.")
+@click.option("--cache", type=click.Path(path_type=Path), help="Where environments are kept.")
+@click.option(
+    "--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True
+)
+def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
+    specs: tuple[str, ...],
+    python: str | None,
+    corpus: tuple[Path, ...],
+    seconds: float,
+    seed: int,
+    workers: int | None,
+    accept: Path | None,
+    only: tuple[str, ...],
+    cache: Path | None,
+    form: str,
+) -> int:
+    """Compare parsers: does any input change meaning from OLD to NEW?
+
+    A side is a requirement (orjson==3.9.14), a library (json, simplejson), a wheel or directory,
+    python:3.13, or node. Exit 0 where nothing but messages differs, 1 where behaviour differs, 2
+    where a side cannot be had.
+    """
+    if len(specs) < 2:
+        raise UsageError("a comparison takes two sides or more", "name OLD and NEW")
+    inputs = [parse(text) for text in only]
+    known = accepted(accept) if accept is not None and accept.exists() else frozenset()
+    sides = [_prepared(spec, python, cache) for spec in specs]
+    budget = Budget(seconds, workers or max(1, (os.cpu_count() or 2) // len(sides)))
+    request = Request(
+        tuple(sides), budget, Origin(seed, corpus), inputs, _command(specs, python, seed, seconds)
+    )
+    report = compare(request, _progress())
+    report = report.with_pairs([marked(pair, known) for pair in report.pairs])
+    write(FORMATS[form](report))
+    if accept is not None and not accept.exists() and report.different:
+        _for_review(accept, report)
+    return FOUND if report.different else NOTHING
+
+
+def _prepared(spec: str, python: str | None, cache: Path | None) -> Side:
+    click.echo(f"preparing {spec}", err=True)
+    return prepare(spec, python=python, cache=cache)
+
+
+def _command(specs: Sequence[str], python: str | None, seed: int, seconds: float) -> str:
+    options = ["--python", python] if python else []
+    return shlex.join(
+        ["wirefence", "compare", *specs, *options, "--seed", str(seed), "--seconds", f"{seconds:g}"]
+    )
+
+
+def _for_review(path: Path, report: Report) -> None:
+    count = record(path, report.pairs)
+    click.echo(
+        f"wrote {count} differences to {path}: take out what you do not accept, and keep the file",
+        err=True,
+    )
+
+
+def _progress() -> Callable[[Tally, int], None]:
+    start = last = time.monotonic()
+
+    def told(tally: Tally, classes: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _EVERY:
+            last = now
+            said = f"{now - start:5.0f} s  {tally.comparisons:,} comparisons  {classes} classes"
+            click.echo(said, err=True)
+
+    return told

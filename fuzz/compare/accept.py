@@ -1,0 +1,71 @@
+"""Reviewed differences: a file that says which classes somebody has looked at and accepted.
+
+The key insight: what is accepted is a class between two libraries, not an input and not a version,
+so the file outlives the next patch release and still lets a new kind of difference through.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from fuzz.compare.report import Compared
+from fuzz.errors import UsageError
+
+__all__ = ["Accepted", "accepted", "library", "marked", "record"]
+
+Accepted = frozenset[tuple[str, str, str]]
+"""Old library, new library and class name of every accepted difference."""
+
+
+def library(spec: str) -> str:
+    """The name of what a specification asks for, without its version."""
+    return spec.partition("==")[0]
+
+
+def accepted(path: Path) -> Accepted:
+    """Read a file of accepted differences. Raises UsageError where it cannot be read."""
+    try:
+        rows = json.loads(path.read_bytes())["accepted"]
+        return frozenset((str(row["old"]), str(row["new"]), str(row["class"])) for row in rows)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(
+            f"{path} is no readable list of accepted differences ({type(error).__name__})",
+            "mend it, or move it away and run again to have it written anew",
+        ) from error
+
+
+def marked(pair: Compared, known: Accepted) -> Compared:
+    """The pair with its accepted classes marked."""
+    old, new = library(pair.old), library(pair.new)
+    found = tuple(replace(f, accepted=(old, new, f.name) in known) for f in pair.found)
+    return replace(pair, found=found)
+
+
+def record(path: Path, pairs: Iterable[Compared]) -> int:
+    """Write every class that was found for review; return their number. Raises UsageError."""
+    rows = [
+        {
+            "old": library(pair.old),
+            "new": library(pair.new),
+            "class": found.name,
+            "why": found.why,
+            "input": found.input,
+            "outcomes": [found.old, found.new],
+            "seen_between": [pair.old, pair.new],
+        }
+        for pair in pairs
+        for found in pair.found
+    ]
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(json.dumps({"accepted": rows}, indent=1) + "\n")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        reason = error.strerror or type(error).__name__
+        raise UsageError(f"cannot write to {path}: {reason}", "choose another --accept") from error
+    return len(rows)

@@ -1,0 +1,90 @@
+"""Divergence classes: how two outcomes differ, and the sentence that says why it matters.
+
+The key insight: a class is an *effect* (what changes for the code behind the reader) and the traits
+that the smallest input still needs. Which side is right plays no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from fuzz.compare.traits import TRAITS
+from fuzz.compare.values import value_effect
+from targets.environments import Observation
+
+__all__ = ["EFFECTS", "MESSAGE", "effect_of", "needs_traits", "subject", "why"]
+
+MESSAGE = "message"
+"""Only the text of an error differs: counted apart, no change of behaviour."""
+
+EFFECTS: dict[str, str] = {
+    "dies": "{new} takes its process down where {old} does not, so one document is an outage",
+    "survives": "{old} takes its process down where {new} answers",
+    "hangs": "{new} does not answer in time where {old} does, so one document blocks its reader",
+    "recovers": "{old} does not answer in time, or runs out of memory, where {new} answers",
+    "memory": "{new} runs out of the memory that is enough for {old}",
+    "escapes": "{new} raises an error that its documentation does not name, past handlers",
+    "newly-accepted": "what a check on {old} refuses, code behind {new} receives and may act on",
+    "newly-rejected": "{new} refuses traffic that {old} serves, and that a check on {old} passes on",
+    "number-type": "checks of the type, comparisons of ids and routing take another branch",
+    "number-value": "the number that a check sees on one side is not the number used on the other",
+    "float-rounding": "thresholds, sums and signatures over the value differ in the last bits",
+    "zero-sign": "the sign of zero, which shows when the value is written, differs",
+    "string": "the text that a check sees on one side is not the text used on the other",
+    "name": "a member goes by another name, so a check and a use look at different members",
+    "order": "the order of members differs, and with it whatever signs, hashes or displays them",
+    "members": "one side has members or elements that the other lacks",
+    "type": "the value is of another type altogether",
+    "error-type": "an except clause written for the one error need not catch the other",
+}
+"""Every effect, the gravest first, and what it means at a boundary; ``MESSAGE`` is none of them."""
+
+_ENDINGS = {
+    "death": ("dies", "survives"),
+    "hang": ("hangs", "recovers"),
+    "memory": ("memory", "recovers"),
+}
+
+
+def effect_of(old: Observation, new: Observation) -> str:
+    """Name how two outcomes of one input differ: of :data:`EFFECTS`, ``MESSAGE`` or ``""``."""
+    if old == new:
+        return ""
+    for kind, (worse, better) in _ENDINGS.items():
+        if old.kind == new.kind == kind:  # however it ended: two deaths are the same
+            return ""
+        if kind in (old.kind, new.kind):
+            return worse if new.kind == kind else better
+    if old.kind == new.kind == "accept":
+        return value_effect(old.value, new.value)
+    return _refusal(old, new)
+
+
+def _refusal(old: Observation, new: Observation) -> str:
+    """How two outcomes differ of which at least one is an error."""
+    if new.kind == "accept":
+        return "newly-accepted"
+    if new.kind == "escape" and old.kind != "escape":
+        return "escapes"
+    if old.kind == "accept":
+        return "newly-rejected"
+    return MESSAGE if (old.kind, old.error) == (new.kind, new.error) else "error-type"
+
+
+def needs_traits(effect: str) -> bool:
+    """Whether an effect is told apart by what the input holds, not by the outcomes alone."""
+    return effect != "error-type"
+
+
+def subject(found: Set[str]) -> str:
+    """The most telling of a set of traits; ``any`` where there is none."""
+    return next((name for name in TRAITS if name in found), "any")
+
+
+def why(effect: str, found: Set[str], old: str, new: str) -> str:
+    """One sentence: what the inputs of the class hold, and why the effect matters."""
+    consequence = EFFECTS[effect].format(old=old, new=new)
+    name = subject(found)
+    held = f"for {TRAITS[name]}, " if name in TRAITS else ""
+    sentence = held + consequence
+    return sentence[0].upper() + sentence[1:] + "."

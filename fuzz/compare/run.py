@@ -1,0 +1,177 @@
+"""One comparison, start to end: batches through all sides, differences into ledgers, a report out.
+
+The key insight: almost every batch has equal digests on all sides, so a whole batch is compared as
+one block of bytes, and all that costs more happens where blocks differ. Refusals have few digests;
+a pair of them that was explained once is counted from then on without another look.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, cycle
+
+from fuzz.compare.classes import needs_traits
+from fuzz.compare.ledger import Entry, Ledger
+from fuzz.compare.records import Item
+from fuzz.compare.sides import DIGEST, Form, Lane, Team
+from fuzz.compare.stream import Batch, Origin, stream
+
+__all__ = ["Budget", "Explorer", "Pair", "Tally"]
+
+_SHRINK_SHARE = 0.4
+_SAMPLED = 40
+"""So many refused inputs of a batch of known divergences are compared in their messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """``seconds`` for reading and shrinking together; what must run runs beyond it."""
+
+    seconds: float = 120.0
+    lanes: int = 1
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was run: inputs by stage, comparisons (an input in a form), finished shapes."""
+
+    stages: Counter[str] = field(default_factory=Counter)
+    comparisons: int = 0
+    claims: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    @property
+    def inputs(self) -> int:
+        """Inputs of all stages; inputs that two stages share count twice."""
+        return sum(self.stages.values())
+
+
+@dataclass(slots=True)
+class Pair:
+    """Two sides, by their numbers, and what was found between them."""
+
+    old: int
+    new: int
+    ledger: Ledger
+    sampled: int = 0
+    by_digest: dict[tuple[bytes, bytes, str], Entry] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Explorer:
+    """Runs a stream of batches through a team. ``told`` hears of progress now and then."""
+
+    team: Team
+    budget: Budget
+    told: Callable[[Tally, int], None] = lambda _tally, _classes: None
+    tally: Tally = field(default_factory=Tally)
+    pairs: list[Pair] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        numbers = range(len(self.team.sides))
+        every = list(combinations(numbers, 2))
+        spare = self.budget.seconds * _SHRINK_SHARE / len(every)
+        self.pairs = [Pair(a, b, Ledger(self.team.pair(a, b), spare)) for a, b in every]
+
+    def run(self, origin: Origin) -> None:
+        """Explore until the budget is spent; an interrupt ends it and keeps what was found."""
+        start = time.monotonic()
+        try:
+            self._explore(self._until(start + self.budget.seconds, stream(origin)))
+            for pair in self.pairs:
+                pair.ledger.polish(max(3.0, self.budget.seconds / 12) / len(self.pairs))
+        except KeyboardInterrupt:
+            self.tally.interrupted = True
+        self.tally.seconds = time.monotonic() - start
+
+    def only(self, inputs: Sequence[bytes]) -> None:
+        """Compare these inputs and nothing else; they count as the user's."""
+        self._explore(iter([Batch("traffic", inputs)]))
+
+    def _until(self, end: float, every: Iterator[Batch]) -> Iterator[Batch]:
+        for batch in every:
+            due = batch.stage in ("reproducers", "traffic")
+            if not due and time.monotonic() >= end:
+                return
+            self.told(self.tally, sum(len(pair.ledger.entries) for pair in self.pairs))
+            yield batch
+
+    def _explore(self, every: Iterator[Batch]) -> None:
+        """Keep each lane at work: its answer is read when its turn comes again."""
+        under_way: dict[int, tuple[Batch, Form]] = {}
+        turns = cycle(range(len(self.team.lanes)))
+        for batch in every:
+            for form in self.team.forms:
+                at = next(turns)
+                self._collect(at, under_way)
+                self.team.lanes[at].begin(batch.inputs, form)
+                under_way[at] = batch, form
+        for _ in self.team.lanes:
+            self._collect(next(turns), under_way)
+
+    def _collect(self, at: int, under_way: dict[int, tuple[Batch, Form]]) -> None:
+        if at not in under_way:
+            return
+        batch, form = under_way.pop(at)
+        lane: Lane = self.team.lanes[at]
+        self._compare(batch, form, lane.blocks())
+        self.tally.comparisons += len(batch.inputs)
+        if form is self.team.forms[-1]:
+            self.tally.stages[batch.stage] += len(batch.inputs)
+            if batch.last:
+                self.tally.claims.append(batch.claim)
+
+    def _compare(self, batch: Batch, form: Form, blocks: Sequence[bytes]) -> None:
+        for pair in self.pairs:
+            old, new = blocks[pair.old], blocks[pair.new]
+            if old != new:
+                self._differing(pair, batch, form, old, new)
+            if batch.stage != "exhaustive":
+                self._messages(pair, batch, form, old, new)
+
+    def _differing(self, pair: Pair, batch: Batch, form: Form, old: bytes, new: bytes) -> None:
+        traffic = batch.stage == "traffic"
+        unknown: list[tuple[bytes, bytes, bytes]] = []
+        for raw, a, b in _each_difference(batch.inputs, old, new):
+            entry = pair.by_digest.get((a, b, form.name))
+            if entry is not None and len(raw) >= len(entry.item.raw):
+                pair.ledger.count(entry, Item(raw, form.name), traffic=traffic)
+            else:
+                unknown.append((raw, a, b))
+        seen = pair.ledger.look([raw for raw, _, _ in unknown], form.name)
+        for (raw, a, b), (one, other) in zip(unknown, seen, strict=True):
+            entry = pair.ledger.note(Item(raw, form.name), one, other, traffic=traffic)
+            if entry is not None and not needs_traits(entry.effect) and _refused(a) and _refused(b):
+                pair.by_digest[a, b, form.name] = entry
+
+    def _messages(self, pair: Pair, batch: Batch, form: Form, old: bytes, new: bytes) -> None:
+        """Compare the messages of a sample of inputs that both sides refuse alike."""
+        alike = [
+            raw
+            for at, raw in enumerate(batch.inputs)
+            if _refused(mine := old[at * DIGEST : at * DIGEST + DIGEST])
+            and mine == new[at * DIGEST : at * DIGEST + DIGEST]
+        ]
+        sample = alike[:: max(1, len(alike) // _SAMPLED)][:_SAMPLED]
+        pair.sampled += len(sample)
+        for raw, (one, other) in zip(sample, pair.ledger.look(sample, form.name), strict=True):
+            if one != other:
+                pair.ledger.note(Item(raw, form.name), one, other)
+
+
+def _refused(digest: bytes) -> bool:
+    return digest[:1] in (b"-", b"!")
+
+
+def _each_difference(
+    inputs: Sequence[bytes], old: bytes, new: bytes
+) -> Iterator[tuple[bytes, bytes, bytes]]:
+    for at, raw in enumerate(inputs):
+        start = at * DIGEST
+        a, b = old[start : start + DIGEST], new[start : start + DIGEST]
+        if a != b:
+            yield raw, a, b

@@ -1,0 +1,13 @@
+"""Generators for every known kind of divergence: variants by general means, not single inputs."""
+
+from fuzz.compare.seeds import numbers, sizes, syntax, text
+from fuzz.compare.seeds.base import Family
+
+__all__ = ["FAMILIES", "Family"]
+
+FAMILIES: tuple[Family, ...] = (
+    *syntax.FAMILIES,
+    *numbers.FAMILIES,
+    *text.FAMILIES,
+    *sizes.FAMILIES,
+)

@@ -1,0 +1,99 @@
+"""Smaller inputs of the same class: repetitions by bisection first, then the general reducer.
+
+The key insight: sizes are what is slow to reduce byte by byte. Long repetitions are found, those of
+equal count (brackets that open and close) shrink together, and bisection finds the smallest count
+in twenty tries, which also is the library's limit, named in the report.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from fuzz.crashes.reduce import reduce
+
+__all__ = ["shrink"]
+
+KeepsMany = Callable[[Sequence[bytes]], Sequence[bool]]
+
+_REPEATED = re.compile(rb"(.{1,8}?)\1{11,}", re.DOTALL)
+_GENERAL = 3_000
+"""Longer inputs than this, in bytes, are not worth the general reducer's many tries."""
+_WIDTH = 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    start: int
+    unit: bytes
+    count: int
+
+
+def shrink(raw: bytes, keeps_many: KeepsMany, *, seconds: float = 5.0) -> bytes:
+    """The smallest form of ``raw`` found within ``seconds`` for which ``keeps_many`` holds.
+
+    ``keeps_many`` answers for several inputs at once; it must hold for ``raw`` itself, otherwise
+    ``raw`` is returned as it is.
+    """
+    deadline = time.monotonic() + seconds
+
+    def keeps(candidate: bytes) -> bool:
+        return time.monotonic() < deadline and bool(keeps_many([candidate])[0])
+
+    if not keeps(raw):
+        return raw
+    raw = _shorter_runs(raw, keeps)
+    if len(raw) > _GENERAL:
+        return raw
+    return reduce(
+        raw, keeps, limit=6_000, deadline=deadline, keeps_many=keeps_many, width=_WIDTH
+    ).data
+
+
+def _shorter_runs(raw: bytes, keeps: Callable[[bytes], bool]) -> bytes:
+    """Shrink runs of equal count together, then each alone."""
+    for group in list(_groups(_runs(raw))):
+        raw = _bisected(raw, group, keeps)
+    for place in range(len(_runs(raw))):
+        runs = _runs(raw)
+        if place < len(runs):
+            raw = _bisected(raw, [runs[place]], keeps)
+    return raw
+
+
+def _runs(raw: bytes) -> list[_Run]:
+    return [
+        _Run(match.start(), match[1], len(match[0]) // len(match[1]))
+        for match in _REPEATED.finditer(raw)
+    ]
+
+
+def _groups(runs: list[_Run]) -> Iterator[list[_Run]]:
+    """Runs that may be brackets of each other, those with the most repetitions first."""
+    for count in sorted({run.count for run in runs}, reverse=True):
+        group = [run for run in runs if run.count == count]
+        if len(group) > 1:
+            yield group
+
+
+def _bisected(raw: bytes, runs: Sequence[_Run], keeps: Callable[[bytes], bool]) -> bytes:
+    """``raw`` with the fewest repetitions that keep, if they are fewer than some that don't."""
+    low, high, best = 0, runs[0].count, raw
+    while low < high:
+        middle = (low + high) // 2
+        candidate = _with_count(raw, runs, middle)
+        if keeps(candidate):
+            high, best = middle, candidate
+        else:
+            low = middle + 1
+    return best
+
+
+def _with_count(raw: bytes, runs: Sequence[_Run], count: int) -> bytes:
+    parts, end = [], 0
+    for run in runs:
+        parts += [raw[end : run.start], run.unit * count]
+        end = run.start + len(run.unit) * run.count
+    return b"".join([*parts, raw[end:]])

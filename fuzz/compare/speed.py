@@ -1,0 +1,71 @@
+"""Throughput and memory of the sides, side by side.
+
+The key insight: machines are noisy, so sides take turns on the same documents and the ratio of
+their CPU times is reported; a figure of one side alone would say nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from fuzz.compare.sides import Form
+from strategies.json_text import json_text
+from strategies.source import RandomSource
+from targets.environments import Side
+
+__all__ = ["Speed", "documents", "measure"]
+
+_ROUNDS = 7
+_DOCUMENTS = 600
+_LARGE = 4_000_000
+_SEED = 2_718_281
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """``rate`` in documents a CPU second, ``megabytes`` the same in MB; ``peak_bytes`` resident.
+
+    Reading and digesting a document is what is timed; digesting costs all sides the same.
+    """
+
+    rate: float
+    megabytes: float
+    peak_bytes: int
+
+
+def documents(traffic: Sequence[bytes] = ()) -> list[bytes]:
+    """What is timed: the user's own documents where there are some, else valid generated ones."""
+    if traffic:
+        return list(traffic[:_DOCUMENTS])
+    source = RandomSource(random.Random(_SEED))
+    return [json_text(source, size=300, duplicates=False) for _ in range(_DOCUMENTS)]
+
+
+def measure(sides: Sequence[Side], form: Form, docs: Sequence[bytes]) -> list[Speed]:
+    """Time every side in turns on the same documents, in processes of their own."""
+    source = RandomSource(random.Random(_SEED))
+    large = json_text(source, size=_LARGE, duplicates=False)
+    size = sum(map(len, docs)) / 1e6
+    with ExitStack() as stack:
+        workers = [stack.enter_context(side.worker()) for side in sides]
+        spent: list[list[float]] = [[] for _ in sides]
+        for _ in range(_ROUNDS):
+            for at, (worker, reader) in enumerate(zip(workers, form.readers, strict=True)):
+                before = worker.usage.cpu_seconds
+                worker.digests(docs, reader=reader)
+                spent[at].append(worker.usage.cpu_seconds - before)
+        for worker, reader in zip(workers, form.readers, strict=True):
+            worker.digests([large], reader=reader)
+        return [
+            _speed(len(docs), size, statistics.median(times), worker.usage.peak_bytes)
+            for times, worker in zip(spent, workers, strict=True)
+        ]
+
+
+def _speed(count: int, size: float, seconds: float, peak: int) -> Speed:
+    seconds = max(seconds, 1e-9)
+    return Speed(count / seconds, size / seconds, peak)

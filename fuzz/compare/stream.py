@@ -1,0 +1,103 @@
+"""The inputs of a comparison in their order: what exists, what is known, what is small, the rest.
+
+The key insight: the order is a promise. Committed reproducers and the user's traffic always run;
+generators of known divergences come before search; finished shapes are claims; random inputs fill
+the budget, turn by turn with the larger shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Literal
+
+from fuzz.compare.corpus import reproducers, traffic
+from fuzz.compare.exhaustive import SHAPES
+from fuzz.compare.mutation import block
+from fuzz.compare.seeds import FAMILIES
+
+__all__ = ["Batch", "Origin", "Stage", "batches", "stream"]
+
+Stage = Literal["reproducers", "traffic", "known divergences", "exhaustive", "grammar and mutation"]
+_MOST, _BYTES = 2_048, 1 << 19
+_FIRST_SHAPES = 7
+_TURN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some inputs of one origin. ``claim`` is that of a shape; ``last`` ends the shape."""
+
+    stage: Stage
+    inputs: Sequence[bytes]
+    claim: str = ""
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where inputs come from: seed, the user's corpus, strings mined from the libraries."""
+
+    seed: int = 0
+    corpus: Sequence[Path] = ()
+    crashes: Path = Path("crashes")
+    words: Sequence[bytes] = ()
+
+
+def batches(inputs: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Cut inputs into lists of up to 2,048 inputs and about half a megabyte."""
+    held: list[bytes] = []
+    size = 0
+    for raw in inputs:
+        held.append(raw)
+        size += len(raw)
+        if len(held) >= _MOST or size >= _BYTES:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def stream(origin: Origin) -> Iterator[Batch]:
+    """Every batch, without end; a consumer stops when its budget is spent."""
+    yield from _each("reproducers", reproducers(origin.crashes))
+    yield from _each("traffic", traffic(origin.corpus))
+    for family in FAMILIES:
+        yield from _each("known divergences", family.make())
+    yield from _each("known divergences", _mined(origin.words))
+    first, later = _shapes(0, _FIRST_SHAPES), _shapes(_FIRST_SHAPES, len(SHAPES))
+    yield from first
+    for number in count():
+        inputs = (raw for turn in range(_TURN) for raw in _block(origin, number * _TURN + turn))
+        yield from _each("grammar and mutation", inputs)
+        for _ in range(_TURN):
+            batch = next(later, None)
+            if batch is not None:
+                yield batch
+
+
+def _each(stage: Stage, inputs: Iterable[bytes]) -> Iterator[Batch]:
+    return (Batch(stage, held) for held in batches(inputs))
+
+
+def _block(origin: Origin, number: int) -> Iterator[bytes]:
+    return block(origin.seed, number, origin.words)
+
+
+def _mined(words: Sequence[bytes]) -> Iterator[bytes]:
+    """Strings of the libraries themselves, as documents, strings and names."""
+    for word in words:
+        yield from (word, b"[%b]" % word, b'"%b"' % word, b'"\\%b"' % word, b'{"%b":1}' % word)
+        yield from (b"-" + word, b'{"%b":{"a":"%b"}}' % (word, word))
+
+
+def _shapes(start: int, end: int) -> Iterator[Batch]:
+    for shape in SHAPES[start:end]:
+        held: list[bytes] | None = None
+        for following in batches(shape.make()):
+            if held is not None:
+                yield Batch("exhaustive", held, shape.claim)
+            held = following
+        yield Batch("exhaustive", held or [], shape.claim, last=True)

@@ -1,0 +1,163 @@
+"""The report for people: a terminal's text, or markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fuzz.compare.report import Compared, Found, Report, ratio, verdict
+from fuzz.report import printable
+
+__all__ = ["as_markdown", "as_table", "grid", "notes", "speed_rows", "traffic_line"]
+
+_NAME = 44
+
+
+def as_table(report: Report) -> str:
+    """Verdict, classes, what is counted apart, speed, and how to see it again."""
+    lines = [verdict(report), *traffic_line(report), ""]
+    if len(report.pairs) > 1:
+        lines += [*_columns(grid(report)), ""]
+    for pair in report.pairs:
+        lines += _pair(pair, titled=len(report.pairs) > 1)
+    lines += [*notes(report), "", *_columns(speed_rows(report)), ""]
+    return printable_lines([*lines, *again(report)])
+
+
+def printable_lines(lines: Sequence[str]) -> str:
+    """Lines joined, with control characters escaped."""
+    return "\n".join(printable(line) for line in lines)
+
+
+def _pair(pair: Compared, *, titled: bool) -> list[str]:
+    lines = [f"{pair.old} -> {pair.new}", ""] if titled and pair.found else []
+    for each in pair.found:
+        lines += [*_class(each, pair), ""]
+    return lines
+
+
+def _class(found: Found, pair: Compared) -> Iterator[str]:
+    mark = "  (accepted)" if found.accepted else ""
+    yield f"{found.name}{mark}"
+    yield f"  {found.why}"
+    yield f"  smallest {found.input}  ({found.size:,} bytes, {', '.join(found.forms)})"
+    width = max(len(pair.old), len(pair.new))
+    yield f"  {pair.old:<{width}}  {found.old}"
+    yield f"  {pair.new:<{width}}  {found.new}"
+    yours = f", {found.traffic:,} of them on your traffic" if found.traffic else ""
+    yield f"  seen {found.count:,} times{yours}"
+
+
+def traffic_line(report: Report) -> list[str]:
+    """What the comparison says of the user's own inputs; empty where there were none."""
+    inputs = report.tally.stages.get("traffic", 0)
+    if not inputs:
+        return []
+    classes = [f for pair in report.pairs for f in pair.changed if f.traffic]
+    said = f"{len(classes)} classes show" if classes else "no difference"
+    return [f"On your traffic: {said} in {inputs:,} inputs."]
+
+
+def grid(report: Report) -> list[list[str]]:
+    """All pairs: how many classes each row's side shows against each column's."""
+    names = [side.name for side in report.sides]
+    counts = {(p.old, p.new): str(len(p.changed)) for p in report.pairs}
+    rows = [["classes", *names]]
+    for row in names:
+        cells = [counts.get((row, col)) or counts.get((col, row)) or "." for col in names]
+        rows.append([row, *cells])
+    return rows
+
+
+def notes(report: Report) -> list[str]:
+    """What is counted apart, and how much was run."""
+    lines = []
+    for pair in report.pairs:
+        named = f"{pair.old} -> {pair.new}: " if len(report.pairs) > 1 else ""
+        if pair.sampled:
+            example = f", for example {pair.message_example}" if pair.messages else ""
+            lines.append(
+                f"{named}message text alone differs in {pair.messages:,} of {pair.sampled:,} "
+                f"refusals looked at{example} (no change of behaviour)."
+            )
+        if pair.values:
+            lines.append(
+                f"{named}{pair.values:,} values written; {pair.respelled:,} spelled differently "
+                "(no change unless listed)."
+            )
+    tally = report.tally
+    stages = ", ".join(f"{count:,} {stage}" for stage, count in sorted(tally.stages.items()))
+    rate = tally.comparisons / tally.seconds if tally.seconds else 0.0
+    lines.append(f"Inputs: {stages}; each as {' and '.join(report.forms)}.")
+    lines.append(f"{tally.comparisons:,} comparisons in {tally.seconds:.0f} s ({rate:,.0f}/s).")
+    lines += [f"Exhaustive: {claim}." for claim in tally.claims]
+    return lines
+
+
+def speed_rows(report: Report) -> list[list[str]]:
+    """Sides with what they are, documents and megabytes a CPU second, peak memory, restarts."""
+    speeds = [side.speed for side in report.sides]
+    rows = [["side", "is", "docs/s", "MB/s", "speed", "peak MB", "deaths"]]
+    for at, side in enumerate(report.sides):
+        speed = side.speed
+        figures = (
+            [f"{speed.rate:,.0f}", f"{speed.megabytes:.0f}", ratio(speeds, at) or "1.00x"]
+            if speed
+            else ["", "", ""]
+        )
+        peak = f"{speed.peak_bytes / 1e6:.0f}" if speed else ""
+        rows.append([side.name, side.label, *figures, peak, str(side.usage.restarts)])
+    return rows
+
+
+def again(report: Report) -> list[str]:
+    """The commands that show the whole, and one class, again."""
+    lines = [f"Again: {report.command}"]
+    shown = [f for pair in report.pairs for f in pair.changed if f.spelled]
+    if shown:
+        lines.append(f"One input: {report.command} --input {shown[0].spelled}")
+    return lines
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return [
+        "  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def as_markdown(report: Report) -> str:
+    """The same for a pull request: a table of classes for each pair."""
+    lines = [f"**{verdict(report)}**", "", *traffic_line(report), ""]
+    if len(report.pairs) > 1:
+        lines += [*_markdown(grid(report)), ""]
+    for pair in report.pairs:
+        if pair.found:
+            lines += [f"### {_cell(pair.old)} → {_cell(pair.new)}", ""]
+            lines += [*_markdown(class_rows(pair)), ""]
+    lines += [f"- {_cell(note)}" for note in notes(report)]
+    lines += ["", *_markdown(speed_rows(report)), "", "```console"]
+    return printable_lines(
+        [*lines, *(f"$ {line.partition(': ')[2]}" for line in again(report)), "```"]
+    )
+
+
+def class_rows(pair: Compared) -> list[list[str]]:
+    """One row for each class of a pair, with a header."""
+    rows = [["class", "smallest input", pair.old, pair.new, "seen", "why it matters"]]
+    for each in pair.found:
+        name = f"{each.name} (accepted)" if each.accepted else each.name
+        seen = f"{each.count:,}" + (f" ({each.traffic:,} yours)" if each.traffic else "")
+        rows.append([name, each.input, each.old, each.new, seen, each.why])
+    return rows
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> list[str]:
+    head, *rest = [f"| {' | '.join(map(_cell, row))} |" for row in rows]
+    return [head, "|" + "---|" * len(rows[0]), *rest]
+
+
+def _cell(text: str) -> str:
+    """Text that markdown shows as it is."""
+    for letter in "\\|`*_<>[]":
+        text = text.replace(letter, f"\\{letter}")
+    return text

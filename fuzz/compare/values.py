@@ -1,0 +1,177 @@
+"""How two accepted values differ: the first place, in document order, where they part.
+
+The key insight: canonical values are marshal's format, and its own reader stops at a depth that
+inputs here go beyond, so containers are walked without recursion and only scalars are unmarshalled.
+"""
+
+from __future__ import annotations
+
+import marshal
+import struct
+from dataclasses import dataclass
+
+__all__ = ["shown", "value_effect"]
+
+_INT = struct.Struct("<i")
+_SIZES = {b"N": 1, b"T": 1, b"F": 1, b"i": 5, b"g": 9}
+_ULPS = 2.0**-48
+"""Relative difference below which two floats are the same number, rounded differently."""
+_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    items: list[object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    names: list[object]
+    items: list[object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Other:
+    text: bytes
+
+
+def value_effect(old: bytes, new: bytes) -> str:
+    """Name the first difference of two canonical values: one of the effects of accepted values.
+
+    Returns ``""`` for equal values.
+    """
+    if old == new:
+        return ""
+    pending = [(_decode(old), _decode(new))]
+    while pending:
+        a, b = pending.pop()
+        effect = _effect(a, b)
+        if effect:
+            return effect
+        if isinstance(a, _List | _Object) and isinstance(b, _List | _Object):
+            pending += reversed(list(zip(a.items, b.items, strict=True)))
+    return "type"
+
+
+def _effect(a: object, b: object) -> str:
+    if isinstance(a, _List) and isinstance(b, _List):
+        return "" if len(a.items) == len(b.items) else "members"
+    if isinstance(a, _Object) and isinstance(b, _Object):
+        return _names(a.names, b.names)
+    if type(a) is not type(b):
+        numbers = {int, float}
+        return "number-type" if {type(a), type(b)} == numbers else "type"
+    if isinstance(a, float) and isinstance(b, float):
+        return _floats(a, b)
+    if a == b:
+        return ""
+    return {int: "number-value", str: "string"}.get(type(a), "type")
+
+
+def _names(a: list[object], b: list[object]) -> str:
+    if a == b:
+        return ""
+    if len(a) != len(b):
+        return "members"
+    return "order" if sorted(map(repr, a)) == sorted(map(repr, b)) else "name"
+
+
+def _floats(a: float, b: float) -> str:
+    if struct.pack("<d", a) == struct.pack("<d", b):
+        return ""
+    if a == b:
+        return "zero-sign"
+    near = abs(a - b) <= max(abs(a), abs(b)) * _ULPS or max(abs(a), abs(b)) < 1e-300
+    return "float-rounding" if near else "number-value"
+
+
+def _decode(encoded: bytes) -> object:
+    """The value as records of lists, so that order and equal names are kept."""
+    root: list[object] = []
+    open_: list[tuple[list[object], int]] = [(root, 1)]  # items so far, and how many are due
+    at = 0
+    while open_:
+        items, due = open_[-1]
+        if len(items) == due:
+            open_.pop()
+            continue
+        code = encoded[at : at + 1]
+        if code == b"0":
+            open_.pop()
+            continue
+        if code in (b"[", b"{"):
+            at = _opened(code, encoded, at, open_)
+            continue
+        size = _size(code, encoded, at)
+        items.append(_scalar(encoded[at : at + size]))
+        at += size
+    return _shaped(root[0])
+
+
+def _opened(code: bytes, encoded: bytes, at: int, open_: list[tuple[list[object], int]]) -> int:
+    """Begin a container: its items go into a list that is put into place at once."""
+    items: list[object] = []
+    open_[-1][0].append((code, items))
+    if code == b"{":
+        open_.append((items, -1))
+        return at + 1
+    open_.append((items, _INT.unpack_from(encoded, at + 1)[0]))
+    return at + 5
+
+
+def _size(code: bytes, encoded: bytes, at: int) -> int:
+    if code in _SIZES:
+        return _SIZES[code]
+    (count,) = _INT.unpack_from(encoded, at + 1)
+    return 5 + (2 * abs(count) if code == b"l" else int(count))
+
+
+def _scalar(encoded: bytes) -> object:
+    if encoded[:1] == b"?":
+        return _Other(encoded[5:])
+    return marshal.loads(encoded)  # noqa: S302 - a scalar by its code, whoever wrote it
+
+
+def _shaped(root: object) -> object:
+    """Turn pairs of code and items into records, innermost last, without recursion."""
+    out: list[object] = []
+    pending: list[tuple[object, list[object]]] = [(root, out)]
+    while pending:
+        value, into = pending.pop()
+        if not isinstance(value, tuple):
+            into.append(value)
+            continue
+        code, items = value
+        held: list[object] = []
+        if code == b"[":
+            into.append(_List(held))
+            pending += [(item, held) for item in reversed(items)]
+        else:
+            into.append(_Object(items[::2], held))
+            pending += [(item, held) for item in reversed(items[1::2])]
+    return out[0]
+
+
+def shown(encoded: bytes, limit: int = _SHOWN) -> str:
+    """A short text of a canonical value in Python's spelling; its size where it is too deep."""
+    try:
+        value = marshal.loads(encoded)  # noqa: S302 - refuses what it does not know
+        text = ascii(value) if _has_lone(encoded) else repr(value)
+    except (ValueError, TypeError, EOFError, RecursionError):
+        return _sized(encoded)
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
+
+
+def _has_lone(encoded: bytes) -> bool:
+    """Whether a string may hold half a surrogate pair, which no terminal shows."""
+    return b"\xed" in encoded
+
+
+def _sized(encoded: bytes) -> str:
+    depth = len(encoded) - len(encoded.lstrip(b"[\x01\x00"))
+    if encoded[:1] == b"?":
+        return encoded[5 : 5 + _SHOWN].decode(errors="replace")
+    if depth > 1_000:
+        return f"a list nested about {depth // 5:,} deep"
+    kind = {b"l": "an integer", b"[": "a list", b"{": "an object"}.get(encoded[:1], "a value")
+    return f"{kind} of {len(encoded):,} bytes in memory"
