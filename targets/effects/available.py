@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from targets.command.records import Launch
+from targets.effects.environment import installs
 from targets.effects.fake_http import FakeHttp
 from targets.effects.fake_ssh import FakeSsh
 from targets.effects.files import FileRecorder
@@ -26,9 +27,6 @@ from targets.errors import TargetError
 __all__ = ["NAMES", "Recording", "Watching", "recorders"]
 
 _Make = Callable[[Launch, "Watching"], EffectRecorder]
-_INSTALLERS = frozenset(
-    {"npx", "npm", "pnpm", "yarn", "bunx", "uvx", "uv", "pipx", "docker", "podman"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +44,7 @@ def _files(launch: Launch, watching: Watching) -> EffectRecorder:
 
 def _http(launch: Launch, watching: Watching) -> EffectRecorder:
     # A launcher that must fetch its package would fetch it from the fake.
-    installs = bool(launch.argv) and Path(launch.argv[0]).name in _INSTALLERS
-    return FakeHttp(watching.http_variables, proxies=not installs)
+    return FakeHttp(watching.http_variables, proxies=not installs(launch))
 
 
 _MAKERS: Mapping[str, _Make] = {

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from targets.effects.records import EffectKind, Observed
 
-__all__ = ["Kind", "counts", "normalized", "surplus"]
+__all__ = ["Kind", "counts", "normalized", "settled", "surplus"]
 
 Kind = tuple[str, EffectKind, bytes]
 """Recorder, kind of effect, normalized detail. Recorders are counted apart: one act is seen by
@@ -32,6 +32,11 @@ _VARYING = re.compile(
 )
 
 
+def settled(text: bytes) -> bytes:
+    """The text with numbers, dates, temporary names and the like made equal."""
+    return _VARYING.sub(b"#", text)
+
+
 def normalized(seen: Observed, nonces: Iterable[str] = ()) -> Kind | None:
     """What one effect counts as; ``None`` for what interpreters do by themselves.
 
@@ -42,7 +47,7 @@ def normalized(seen: Observed, nonces: Iterable[str] = ()) -> Kind | None:
         return None
     for nonce in nonces:
         detail = detail.replace(nonce.encode(), b"*") if nonce else detail
-    return seen.recorder, seen.kind, _VARYING.sub(b"#", detail)
+    return seen.recorder, seen.kind, settled(detail)
 
 
 def counts(seen: Iterable[Observed], nonces: Iterable[str] = ()) -> Counter[Kind]:

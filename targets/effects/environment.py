@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 from targets.command.records import Launch
 
-__all__ = ["inherited", "with_env"]
+__all__ = ["inherited", "installs", "with_env"]
+
+_INSTALLERS = frozenset(
+    {"npx", "npm", "pnpm", "yarn", "bunx", "uvx", "uv", "pipx", "docker", "podman"}
+)
+
+
+def installs(launch: Launch) -> bool:
+    """Whether the command may have to fetch the server first, and so needs the network and HOME."""
+    return bool(launch.argv) and Path(launch.argv[0]).name in _INSTALLERS
 
 
 def inherited(launch: Launch, name: str) -> str | None:

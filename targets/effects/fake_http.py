@@ -6,6 +6,7 @@ request for any host sees what a server would have sent out, and nothing leaves 
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -107,10 +108,14 @@ class FakeHttp:
         self._service = _Service()
         self._taken = 0
         self.url = f"http://127.0.0.1:{self._service.server_port}"
-        self._thread = threading.Thread(
-            target=self._service.serve_forever, args=(0.05,), daemon=True
-        )
+        self._open = True
+        self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
+
+    def _serve(self) -> None:
+        """Not ``serve_forever``, whose end has to be polled for: a gate starts many of these."""
+        while self._open:
+            self._service.handle_request()
 
     def unavailable(self, launch: Launch) -> str:  # noqa: ARG002 - works for any launch
         return ""
@@ -132,7 +137,8 @@ class FakeHttp:
         return seen
 
     def close(self) -> None:
-        if self._thread.is_alive():
-            self._service.shutdown()
+        if self._open:
+            self._open = False
+            self._service.socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits for it
             self._thread.join()
             self._service.server_close()

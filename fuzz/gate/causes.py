@@ -1,0 +1,202 @@
+"""What makes servers print on stdout when they start or end: one cause, one case.
+
+The key insight: a clean run on the maintainer's desk says little, since the noise comes from what
+is different elsewhere: a variable that somebody exported, a file that is missing, a wrapper, a
+signal. So each difference is made alone, and a finding names the one that did it.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from targets.command.records import Launch
+from targets.effects.environment import inherited, installs, with_env
+
+__all__ = ["CAUSES", "PLAIN", "Cause", "End", "Surroundings"]
+
+End = Literal["eof", "eof-at-once", "signal", "crash"]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Folders that a cause may use: an empty one, and a path that does not exist."""
+
+    empty: Path
+    missing: Path
+
+
+_Change = Callable[[Launch, Surroundings], Launch]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One difference from a plain start.
+
+    ``works`` says that the server must still answer. ``idle`` is the wait before the first byte, in
+    seconds; ``end`` says how the session ends, with ``signal`` for an end by signal.
+    """
+
+    name: str
+    about: str
+    change: _Change
+    works: bool = True
+    idle: float = 0.0
+    end: End = "eof"
+    signal: signal.Signals | None = None
+
+
+def _as_it_is(launch: Launch, around: Surroundings) -> Launch:
+    del around
+    return launch
+
+
+def _set(**changes: str | None) -> _Change:
+    return lambda launch, _around: with_env(launch, **changes)
+
+
+def _warned(launch: Launch, around: Surroundings) -> Launch:
+    del around
+    options = "--trace-warnings --trace-deprecation --pending-deprecation"
+    node = f"{inherited(launch, 'NODE_OPTIONS') or ''} {options}".strip()
+    return with_env(
+        launch, PYTHONWARNINGS="always", PYTHONDEVMODE="1", NODE_OPTIONS=node, RUBYOPT="-w"
+    )
+
+
+def _absolute(launch: Launch) -> Launch:
+    """The launch from anywhere: words that name files keep naming them."""
+    base = launch.cwd or Path.cwd()
+    words = [str(base / word) if _names_file(base, word) else word for word in launch.argv]
+    return replace(launch, argv=tuple(words))
+
+
+def _names_file(base: Path, word: str) -> bool:
+    try:
+        return "/" in word.rstrip("/") or (base / word).is_file() if word else False
+    except (OSError, ValueError):
+        return False
+
+
+def _bare(launch: Launch, around: Surroundings) -> Launch:
+    moved = replace(_absolute(launch), cwd=around.empty)
+    if installs(launch):  # what it has fetched lies in HOME
+        return moved
+    nothing = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"))
+    return with_env(moved, HOME=str(around.empty), **nothing)
+
+
+def _broken(launch: Launch, around: Surroundings) -> Launch:
+    missing = str(around.missing)
+    names = ("TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "NODE_EXTRA_CA_CERTS")
+    changes = dict.fromkeys(names, missing)
+    if not installs(launch):
+        changes |= {"HOME": missing, "https_proxy": "http://127.0.0.1:9"}
+    return with_env(launch, LC_ALL="xx_XX.none", TZ="None/Nowhere", **changes)
+
+
+def _redirected(redirection: str) -> _Change:
+    script = f'exec "$@" {redirection}'
+    return lambda launch, _around: replace(
+        launch, argv=("/bin/sh", "-c", script, "sh", *launch.argv)
+    )
+
+
+PLAIN = Cause("plain", "nothing is different", _as_it_is)
+"""The start that the others are compared with."""
+
+CAUSES: tuple[Cause, ...] = (
+    Cause(
+        "verbose",
+        "switches that many programs read: DEBUG, VERBOSE, LOG_LEVEL",
+        _set(DEBUG="*", VERBOSE="1", LOG_LEVEL="debug", LOGLEVEL="DEBUG", NODE_ENV="development"),
+    ),
+    Cause(
+        "verbose-mcp",
+        "log switches of MCP frameworks and of Python's loggers",
+        _set(
+            FASTMCP_LOG_LEVEL="DEBUG",
+            FASTMCP_DEBUG="true",
+            MCP_LOG_LEVEL="debug",
+            MCP_DEBUG="1",
+            LOGURU_LEVEL="TRACE",
+        ),
+    ),
+    Cause(
+        "verbose-python",
+        "Python in development mode, with asyncio's debug mode and import times",
+        _set(PYTHONDEVMODE="1", PYTHONASYNCIODEBUG="1", PYTHONPROFILEIMPORTTIME="1"),
+    ),
+    Cause(
+        "verbose-node",
+        "Node's and npm's own debug output",
+        _set(NODE_DEBUG="module,net,http,child_process,timer", npm_config_loglevel="verbose"),
+    ),
+    Cause(
+        "verbose-native",
+        "log switches of Rust and Go programs",
+        _set(RUST_LOG="trace", RUST_BACKTRACE="full", GODEBUG="inittrace=1", GOTRACEBACK="all"),
+    ),
+    Cause(
+        "verbose-jvm",
+        "log levels of Spring and SLF4J",
+        _set(
+            LOGGING_LEVEL_ROOT="DEBUG",
+            JAVA_TOOL_OPTIONS="-Dorg.slf4j.simpleLogger.defaultLogLevel=trace",
+        ),
+    ),
+    Cause(
+        "verbose-dotnet",
+        "log level of .NET's generic host, whose console logger writes to stdout",
+        _set(Logging__LogLevel__Default="Trace", DOTNET_ENVIRONMENT="Development"),
+    ),
+    Cause("warnings", "deprecation and other warnings turned on", _warned),
+    Cause(
+        "colour-forced",
+        "variables that force colours, as continuous integration sets them",
+        _set(FORCE_COLOR="1", CLICOLOR_FORCE="1", PY_COLORS="1", TERM="xterm-256color"),
+    ),
+    Cause("term-unset", "no terminal and no TERM", _set(TERM=None, COLUMNS=None, LINES=None)),
+    Cause("term-odd", "a TERM that no database knows, 1 column", _set(TERM="zz-9", COLUMNS="1")),
+    Cause(
+        "no-configuration",
+        "an empty working directory and an empty HOME",
+        _bare,
+        works=False,
+    ),
+    Cause(
+        "recoverable-failure",
+        "HOME, caches, certificates, locale, time zone and proxy that do not exist",
+        _broken,
+        works=False,
+    ),
+    Cause("idle-start", "nothing is sent for a while after the start", _as_it_is, idle=1.5),
+    Cause("eof-at-once", "stdin ends before the first byte", _as_it_is, end="eof-at-once"),
+    Cause(
+        "sigterm-in-flight",
+        "SIGTERM right behind a request",
+        _as_it_is,
+        end="signal",
+        signal=signal.SIGTERM,
+    ),
+    Cause(
+        "sigint-in-flight",
+        "SIGINT right behind a request, as Ctrl-C in the client's terminal",
+        _as_it_is,
+        end="signal",
+        signal=signal.SIGINT,
+    ),
+    Cause(
+        "crash-handler",
+        "a fatal signal, with the runtimes' crash reports turned on",
+        _set(PYTHONFAULTHANDLER="1", RUST_BACKTRACE="1"),
+        end="crash",
+        signal=signal.SIGABRT,
+    ),
+    Cause("stderr-closed", "a wrapper that closes stderr", _redirected("2>&-")),
+    Cause("stderr-merged", "a wrapper that merges stderr into stdout", _redirected("2>&1")),
+)
+"""Every cause, each with what it stands for."""

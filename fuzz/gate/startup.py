@@ -1,0 +1,185 @@
+"""Noise of starting and ending: each cause of :mod:`fuzz.gate.causes` in a session of its own.
+
+The key insight: what a plain start prints as well is no news of a cause. Lines are compared with
+those of a plain start, with dates and numbers made equal, and only what the cause added is told.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzz.gate.causes import CAUSES, PLAIN, Cause, Surroundings
+from fuzz.gate.records import Facts, Options
+from fuzz.gate.wire import INITIALIZED, STATELESS, Names, initialize, listing, ping
+from oracles.records import Finding, finding
+from oracles.transcript import lines_of, transcript
+from oracles.transcript_judge import judge_reply
+from targets.command.process import Process
+from targets.command.records import Launch
+from targets.command.session import Session
+from targets.effects.counting import settled
+from targets.records import Trace
+
+__all__ = ["Started", "StartupFinding", "start", "startup_findings"]
+
+_NUMBER = 999_990
+_LAST_WORDS = 0.3
+_END = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What was seen of one start: raw streams, whether every request was answered, and the end."""
+
+    cause: Cause
+    launch: Launch
+    stdin: bytes
+    stdout: bytes
+    stderr: bytes
+    answered: bool
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartupFinding:
+    """A finding, the start that showed it, and the first offending bytes, raw."""
+
+    finding: Finding
+    started: Started
+    offending: bytes
+
+
+def startup_findings(
+    launch: Launch,
+    facts: Facts,
+    options: Options,
+    causes: Sequence[Cause] = CAUSES,
+) -> Iterator[StartupFinding]:
+    """Try each cause in turn; give what it adds to a plain start.
+
+    What a plain start shows is left to the trials. Stopping early is fine: nothing stays behind.
+    Raises TargetError where a command cannot be started.
+    """
+    with tempfile.TemporaryDirectory(prefix="wirefence-startup-") as folder:
+        around = Surroundings(Path(folder) / "empty", Path(folder) / "missing")
+        around.empty.mkdir()
+        plain = start(PLAIN, launch, facts, options, around)
+        usual = {settled(line) for line in _pieces(plain.stdout)}
+        for cause in causes:
+            started = start(cause, launch, facts, options, around)
+            yield from _judge(started, usual, facts, plain)
+
+
+def start(
+    cause: Cause, launch: Launch, facts: Facts, options: Options, around: Surroundings
+) -> Started:
+    """One session under one cause, to its end. Raises TargetError."""
+    changed = cause.change(launch, around)
+    process = Process(changed)
+    session = Session(process)
+    try:
+        answered = _converse(session, cause, facts, options)
+    finally:
+        status = process.stop()
+    return Started(
+        cause,
+        changed,
+        bytes(process.sent),
+        bytes(process.stdout.data),
+        bytes(process.stderr.data),
+        answered,
+        str(status),
+    )
+
+
+def _converse(session: Session, cause: Cause, facts: Facts, options: Options) -> bool:
+    """Open a session, ask twice, end it; say whether all was answered that had to be."""
+    if cause.idle:
+        session.linger(cause.idle)
+    if cause.end == "eof-at-once":
+        _finish(session, options)
+        return True
+    names = Names(_NUMBER)
+    answered = _greet(session, names, facts, options)
+    asked = listing(facts.version, names.ident("l")).raw + ping(facts.version, names.ident("s")).raw
+    session.send(asked)
+    if cause.signal is not None and cause.end in ("signal", "crash"):
+        session.process.send_signal(cause.signal)
+        session.process.pump_until(lambda: session.process.gone, _patience(options))
+        session.linger(_LAST_WORDS)
+        return True
+    wanted = [_plain(names.ident("l")), _plain(names.ident("s"))]
+    answered = answered and session.wait_for(wanted, options.patience)
+    _finish(session, options)
+    return answered
+
+
+def _plain(ident: bytes) -> bytes:
+    return ident.strip(b'"')
+
+
+def _greet(session: Session, names: Names, facts: Facts, options: Options) -> bool:
+    if facts.version == STATELESS:
+        return True
+    hello = initialize(f'"{facts.version}"'.encode(), names.ident("h"))
+    session.send(hello.raw)
+    answered = session.wait_for([_plain(names.ident("h"))], options.start_patience)
+    session.send(INITIALIZED.raw)
+    return answered
+
+
+def _finish(session: Session, options: Options) -> None:
+    """End stdin and take what comes until stdout ends; some servers never end it."""
+    session.process.end_input()
+    session.linger(_patience(options))
+
+
+def _patience(options: Options) -> float:
+    """How long to wait for an end, in seconds: some servers ignore both EOF and signals."""
+    return min(options.patience, _END)
+
+
+def _pieces(stdout: bytes) -> list[bytes]:
+    """Complete lines, and what stands after the last LF."""
+    return [piece for piece in stdout.split(b"\n") if piece]
+
+
+def _judge(
+    started: Started, usual: set[bytes], facts: Facts, plain: Started
+) -> Iterator[StartupFinding]:
+    """Findings of one start, one for each rule; stdout counts whatever the exit code was."""
+    kind = f"startup-{started.cause.name}"
+    news = b"".join(
+        piece + b"\n" if whole else piece
+        for piece, whole in _parts(started.stdout)
+        if settled(piece) not in usual
+    )
+    said = [judge_reply(line, facts.version) for line in lines_of(news)]
+    told: set[str] = set()
+    for each in transcript(Trace(facts.label, news, ()), said):
+        if each.rule not in told:
+            told.add(each.rule)
+            text = f"{started.cause.about}: {each.summary} on stdout ({started.status})"
+            made = finding("transcript", each.rule, facts.label, kind, text)
+            yield StartupFinding(made, started, _first_bad(news, facts))
+    if started.cause.works and plain.answered and not started.answered:
+        text = f"{started.cause.about}: a request is not answered ({started.status})"
+        made = finding("reply", "reply-missing", facts.label, kind, text)
+        yield StartupFinding(made, started, started.stdout[-200:])
+
+
+def _parts(stdout: bytes) -> Iterator[tuple[bytes, bool]]:
+    """Pieces of stdout, each with whether a LF ended it."""
+    lines = lines_of(stdout)
+    yield from ((line, True) for line in lines)
+    tail = stdout[stdout.rfind(b"\n") + 1 :]
+    if tail:
+        yield tail, False
+
+
+def _first_bad(news: bytes, facts: Facts) -> bytes:
+    bad = (line for line in lines_of(news) if judge_reply(line, facts.version).rule)
+    return next(bad, news[news.rfind(b"\n") + 1 :])

@@ -1,0 +1,88 @@
+"""Each cause of noise is found on a server that has it alone, and by no other cause."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fuzz.gate.causes import CAUSES, Cause, Surroundings
+from fuzz.gate.records import Facts, Options
+from fuzz.gate.startup import StartupFinding, startup_findings
+from targets.command.records import Launch
+
+SERVER = Path(__file__).with_name("noisy_server.py")
+FACTS = Facts(
+    "noisy", "noisy", "1", "2025-11-25", ("2025-11-25",), (), None, None,
+    declared=False, policy="continue", startup=0.1, peak_bytes=0,
+)  # fmt: skip
+OPTIONS = Options(patience=10.0)
+BY_NAME = {cause.name: cause for cause in CAUSES}
+OTHER = BY_NAME["term-odd"]
+
+
+def findings(
+    fault: str, *causes: Cause, options: Options = OPTIONS, cwd: Path | None = None
+) -> list[StartupFinding]:
+    launch = Launch((sys.executable, str(SERVER), fault), {}, cwd)
+    return list(startup_findings(launch, FACTS, options, causes or CAUSES))
+
+
+@pytest.mark.parametrize("name", [cause.name for cause in CAUSES])
+def test_each_cause_finds_the_server_that_has_it(name: str) -> None:
+    other = OTHER if name != "term-odd" else BY_NAME["verbose"]
+    found = findings(name, BY_NAME[name], other)
+    assert [each.finding.signature for each in found] == [
+        f"noisy|transcript|out-not-json|startup-{name}"
+    ]
+    assert found[0].offending in found[0].started.stdout
+    assert found[0].offending
+
+
+def test_a_silent_strict_server_has_no_findings() -> None:
+    assert findings("") == []
+
+
+def test_what_a_plain_start_prints_is_not_charged_to_a_cause() -> None:
+    assert findings("always", OTHER, BY_NAME["eof-at-once"]) == []
+
+
+def test_stdout_is_judged_though_the_exit_code_is_not_zero() -> None:
+    [found] = findings("no-configuration", BY_NAME["no-configuration"])
+    assert found.started.status == "exit code 3"
+
+
+def test_a_cause_that_silences_the_server_is_found() -> None:
+    [found] = findings("mute-when-odd", OTHER, options=Options(patience=1.0, start_patience=1.0))
+    assert found.finding.signature == "noisy|reply|reply-missing|startup-term-odd"
+
+
+def test_stopping_early_leaves_nothing_behind() -> None:
+    launch = Launch((sys.executable, str(SERVER), "verbose"))
+    found = startup_findings(launch, FACTS, OPTIONS, CAUSES)
+    assert next(found).finding.rule == "out-not-json"
+    found.close()
+
+
+def test_an_empty_working_directory_still_finds_relative_files(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text("x")
+    around = Surroundings(tmp_path / "empty", tmp_path / "missing")
+    changed = BY_NAME["no-configuration"].change(
+        Launch(("python3", "server.py", "-m", "x", ""), {}, tmp_path), around
+    )
+    assert changed.argv == ("python3", str(tmp_path / "server.py"), "-m", "x", "")
+    assert changed.cwd == around.empty
+    assert changed.env["HOME"] == str(around.empty)
+
+
+def test_a_launcher_that_fetches_its_server_keeps_its_home(tmp_path: Path) -> None:
+    around = Surroundings(tmp_path / "empty", tmp_path / "missing")
+    for name in ("no-configuration", "recoverable-failure"):
+        assert "HOME" not in BY_NAME[name].change(Launch(("npx", "-y", "x")), around).env
+
+
+def test_causes_are_told_apart_by_name_and_text() -> None:
+    assert len(BY_NAME) == len(CAUSES) == len({cause.about for cause in CAUSES})
+    assert replace(OTHER, idle=1.0) != OTHER
