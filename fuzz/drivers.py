@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import hypothesis
@@ -16,7 +17,7 @@ from hypothesis.strategies import SearchStrategy
 
 from fuzz.errors import UsageError
 from fuzz.store import read_case
-from strategies.damage import apply_damage
+from strategies.damage import OPERATORS, Operator, apply_damage
 from strategies.hypothesis_driver import from_grammar
 from strategies.json_text import json_text
 from strategies.records import VERSIONS, Case, Frame, Version
@@ -28,18 +29,41 @@ __all__ = ["BLOCK", "block", "corpus", "hypothesis_cases"]
 BLOCK = 64
 """Cases of one block: seeding a generator costs more than making a case."""
 
+_TURN = 4
+_HEAVY_TURN = 16
+"""Every so many cases damage is done in turn, and every so many blocks heavy damage."""
+
+_HEAVY = [operator for operator in OPERATORS if operator.heavy]
+_LIGHT = [operator for operator in OPERATORS if not operator.heavy]
 _MIX = 0x9E3779B97F4A7C15
 
 
 def block(seed: int, number: int, versions: Sequence[Version] = VERSIONS) -> Iterator[Case]:
-    """Make the :data:`BLOCK` cases of one block of a seed, in order."""
+    """Make the :data:`BLOCK` cases of one block of a seed, in order.
+
+    One case in four does the damage whose turn it is, in the version whose turn it is, so that
+    every operator is exercised in a known number of cases; chance makes the others.
+    """
     source = RandomSource(random.Random((seed * _MIX + number) & (1 << 64) - 1))
     for place in range(BLOCK):
-        yield _case(source, f"b{number}c{place}-", versions)
+        prefix = f"b{number}c{place}-"
+        if place % _TURN:
+            yield _case(source, prefix, source.choice(versions))
+        else:
+            operator, version = _whose_turn(number, place, versions)
+            damage = partial(apply_damage, operator=operator)
+            yield session(source, version, damage=damage, prefix=prefix, always=True)
 
 
-def _case(source: Source, prefix: str, versions: Sequence[Version]) -> Case:
-    version = source.choice(versions)
+def _whose_turn(number: int, place: int, versions: Sequence[Version]) -> tuple[Operator, Version]:
+    table, turn = _LIGHT, (number * BLOCK + place) // _TURN
+    if not place and not number % _HEAVY_TURN:
+        table, turn = _HEAVY, number // _HEAVY_TURN
+    round_, at = divmod(turn, len(table))
+    return table[at], versions[round_ % len(versions)]
+
+
+def _case(source: Source, prefix: str, version: Version) -> Case:
     kind = source.integer(0, 9)
     if kind == 0:
         return session(source, version, damage=None, prefix=prefix)

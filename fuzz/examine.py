@@ -7,7 +7,7 @@ all call it, so what one of them finds, the others find again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fuzz.events import Tally
 from oracles.agreement import Reading, agreement
@@ -17,7 +17,7 @@ from oracles.features import features
 from oracles.liveness import liveness
 from oracles.records import Finding, Judgement, Verdict
 from oracles.replies import replies
-from oracles.session import judge_session
+from oracles.session import closing, judge_session
 from oracles.state import control_of, state
 from oracles.transcript import lines_of, transcript
 from oracles.transcript_judge import judge_reply
@@ -73,8 +73,12 @@ class Examiner:
         for name in case.damages():
             self.tally.operators[name] = self.tally.operators.get(name, 0) + 1
         found = self._documents(case) if self.parsers else []
+        judged: dict[Profile, Judgement] = {}
         for gateway in self._turn(index):
-            found += self._gateway(case, gateway)
+            if gateway.profile not in judged:
+                contract = replace(gateway.contract(case), policy="continue")
+                judged[gateway.profile] = judge_session(case.data, contract)
+            found += self._gateway(case, gateway, judged[gateway.profile])
         return found
 
     def _turn(self, index: int | None) -> Iterable[GatewayTarget]:
@@ -128,9 +132,11 @@ class Examiner:
             *zip(strict, outcomes(strict, raw), strict=True),
         ]
 
-    def _gateway(self, case: Case, target: GatewayTarget) -> list[Finding]:
+    def _gateway(self, case: Case, target: GatewayTarget, judgement: Judgement) -> list[Finding]:
+        """Play a case against one gateway; ``judgement`` is that of policy ``continue``."""
         contract = target.contract(case)
-        judgement = judge_session(case.data, contract)
+        if target.policy == "close":
+            judgement = closing(judgement)
         trace = run(target.name, target.factory, case, contract)
         self._count(target, judgement, len(trace.effects))
         said = [judge_reply(line, case.version) for line in lines_of(trace.stdout)]

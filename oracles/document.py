@@ -12,8 +12,6 @@ import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
-from os.path import commonprefix
 from typing import Any
 
 from oracles.records import Verdict
@@ -116,10 +114,11 @@ class _Reader:
 
     def read(self) -> int:  # noqa: C901, PLR0912 - the hot loop: a call for each unit would double its cost
         """Read the whole text; the offset of a syntax fault, or -1."""
-        wanted, top, closer = True, None, ""
+        top: Any = None
+        wanted, closer = True, ""
         for unit in _UNIT.finditer(self.text):
-            name, value, token, after = unit.groups()
-            if value is None and token is None:
+            name, value, word, after = unit.groups()
+            if value is None and word is None:
                 if name is not None or not after or (wanted and not self.fresh):
                     return self._fault(unit, wanted=wanted)
             else:
@@ -131,13 +130,13 @@ class _Reader:
                     if name in top:
                         self._repeated(unit)
                 wanted = self.fresh = False
-                if token is None:
+                if word is None:
                     if "\\" in value:
                         value = self._unescape(value, unit.start(_TEXT))
-                elif token in _DIGITS:
-                    value = _DIGITS[token]
+                elif word in _DIGITS:
+                    value = _DIGITS[word]
                 else:
-                    value = self._value(token, name, unit.start(_TOKEN))
+                    value = self._value(word, name, unit.start(_TOKEN))
                     wanted = self.fresh
                 if closer == "}":
                     top[name] = value
@@ -160,21 +159,21 @@ class _Reader:
         self.duplicates = True
         self._note("json-duplicate-name", unit.start(_NAME))
 
-    def _value(self, token: str, name: str | None, at: int) -> object:
-        if token[0] in _CLOSER:
-            return self._open(token, at)
-        if token == "-0" and name == "id":
+    def _value(self, word: str, name: str | None, at: int) -> object:
+        if word[0] in _CLOSER:
+            return self._open(word, at)
+        if word == "-0" and name == "id":
             self._spelled_minus_zero()
-        return self._number(token, at)
+        return self._number(word, at)
 
-    def _open(self, token: str, at: int) -> object:
-        """Open as many containers as ``token`` has brackets; give the outermost one."""
-        depth, count = len(self.due), len(token)
+    def _open(self, word: str, at: int) -> object:
+        """Open as many containers as ``word`` has brackets; give the outermost one."""
+        depth, count = len(self.due), len(word)
         if depth <= self.max_depth < depth + count:
             self._note("json-depth", at + self.max_depth - depth)
-        self.closer, self.fresh = _CLOSER[token[0]], True
+        self.closer, self.fresh = _CLOSER[word[0]], True
         self.due += self.closer * count
-        outermost: Any = {} if token == "{" else []
+        outermost: Any = {} if word == "{" else []
         self.top = outermost
         if depth >= DEEPEST:
             return UNKNOWN
@@ -197,7 +196,7 @@ class _Reader:
         elif closers:
             due = "".join(self.due[: -len(closers) - 1 : -1])
             if due != closers:
-                return len(commonprefix((due, closers)))
+                return next((at for at, it in enumerate(due) if it != closers[at]), len(due))
             del self.due[-len(closers) :]
             self._find_top()
         wrong = len(closers) < len(after) and (self.fresh or not self.closer)
@@ -232,26 +231,26 @@ class _Reader:
         elif len(self.due) == 2 and isinstance(self.root, list):
             self.minus_zeros.add(len(self.root) - 1)
 
-    def _unescape(self, token: str, at: int) -> str:
-        text = _ESCAPE.sub(_plain, token)
+    def _unescape(self, word: str, at: int) -> str:
+        text = _ESCAPE.sub(_plain, word)
         if _LONE.search(text):
             self._note("json-lone-surrogate", at)
         return text
 
-    def _number(self, token: str, at: int) -> object:
-        if len(token) > _LONGEST_NUMBER:
+    def _number(self, word: str, at: int) -> object:
+        if len(word) > _LONGEST_NUMBER:
             self._note("json-number-length", at)
-        if not _REAL.search(token):
-            return self._integer(token, at)
-        value = float(token)
-        if math.isinf(value) or (not value and re.split("[eE]", token)[0].strip("-0.")):
+        if not _REAL.search(word):
+            return self._integer(word, at)
+        value = float(word)
+        if math.isinf(value) or (not value and re.split("[eE]", word)[0].strip("-0.")):
             self._note("json-number-range", at)
         return value
 
-    def _integer(self, token: str, at: int) -> object:
-        if len(token) <= _SURELY_SAFE:
-            return int(token)
-        value = LongInteger(token) if len(token) > _LONGEST_INTEGER else _whole(token)
+    def _integer(self, word: str, at: int) -> object:
+        if len(word) <= _SURELY_SAFE:
+            return int(word)
+        value = LongInteger(word) if len(word) > _LONGEST_INTEGER else _whole(word)
         if isinstance(value, LongInteger) or abs(value) > _SAFE:
             self._note("json-integer-range", at)
         return value
@@ -268,7 +267,7 @@ def _whole(token: str) -> int:
     if len(token) <= _LONGEST_INT:
         return int(token)
     half = len(token) // 2
-    return _whole(token[:-half]) * 10**half + _whole(token[-half:])
+    return int(_whole(token[:-half]) * 10**half + _whole(token[-half:]))
 
 
 def _plain(match: re.Match[str]) -> str:

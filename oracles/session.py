@@ -1,7 +1,8 @@
 """Judge a whole session of bytes by docs/contract.md: the reference model of every oracle.
 
 The key insight: only an accepted or refused message changes the state, so a rejected one needs no
-undoing; only a batch, judged member by member, is rolled back to the mark set before it.
+undoing; only a batch, judged member by member, is rolled back to the mark set before it. And as
+nothing acts once a session is closed, the policy ``close`` is that of ``continue``, cut short.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from oracles.rules import BY_ID
 from oracles.tools import call_fault
 from strategies.contract import Contract
 
-__all__ = ["judge_session"]
+__all__ = ["closing", "judge_session"]
 
 _JSON_SPACE = b" \t\r"
 _STATELESS = "2026-07-28"
@@ -76,40 +77,47 @@ class _Said:
 def judge_session(data: bytes, contract: Contract) -> Judgement:
     """Say of every frame of ``data`` what it is, which rule it breaks and what it may cause."""
     state, frames = _State(), []
-    start, closed_at = 0, None
+    start = 0
     while (stop := data.find(b"\n", start)) >= 0:
-        end = stop + 1
-        if closed_at is None:
-            verdict = _frame(data[start:stop], start, end, contract, state)
-            closed_at = end if verdict.closes else None
-        else:
-            verdict = _closed(start, end)
-        frames.append(verdict)
-        start = end
+        frames.append(_frame(data[start:stop], start, stop + 1, contract, state))
+        start = stop + 1
     if start < len(data):
-        tail = _tail(data, start, contract, open_=closed_at is None)
-        closed_at = tail.end if tail.closes else closed_at
-        frames.append(tail)
-    return Judgement(tuple(frames), closed_at, start < len(data))
+        frames.append(_tail(data, start, contract))
+    judgement = Judgement(tuple(frames), None, start < len(data))
+    return closing(judgement) if contract.policy == "close" else judgement
+
+
+def closing(judgement: Judgement) -> Judgement:
+    """The judgement of policy ``close``, given that of ``continue`` on the same session.
+
+    Up to the first frame that closes it a session is the same under both.
+    """
+    frames = judgement.frames
+    first = next((at for at, frame in enumerate(frames) if _closes(frame)), None)
+    if first is None:
+        return judgement
+    last = replace(frames[first], closes=True)
+    rest = (_closed(frame.start, frame.end) for frame in frames[first + 1 :])
+    return Judgement((*frames[:first], last, *rest), last.end, judgement.tail)
+
+
+def _closes(frame: FrameVerdict) -> bool:
+    # After a line without LF stdin has ended: there is nothing left to close.
+    return frame.reply == "optional-error" and frame.rule != "frame-unterminated"
 
 
 def _closed(start: int, end: int) -> FrameVerdict:
     return FrameVerdict(start, end, "life-closed", "lifecycle", "none")
 
 
-def _tail(data: bytes, start: int, contract: Contract, *, open_: bool) -> FrameVerdict:
+def _tail(data: bytes, start: int, contract: Contract) -> FrameVerdict:
     """Judge the last bytes without LF: they never act, however complete they look."""
     end = len(data)
-    if not open_:
-        return _closed(start, end)
     long = contract.profile == "strict" and end - start > contract.max_frame
-    if long:
-        return _rejected(_Said("frame-too-long"), start, end, contract)
-    unfinished = _rejected(_Said("frame-unterminated"), start, end, contract)
-    return replace(unfinished, closes=False)  # stdin has ended: there is nothing left to close
+    return _rejected(_Said("frame-too-long" if long else "frame-unterminated"), start, end)
 
 
-def _rejected(said: _Said, start: int, end: int, contract: Contract) -> FrameVerdict:
+def _rejected(said: _Said, start: int, end: int) -> FrameVerdict:
     rule = BY_ID[said.rule]
     return FrameVerdict(
         start,
@@ -122,17 +130,16 @@ def _rejected(said: _Said, start: int, end: int, contract: Contract) -> FrameVer
         said.calls,
         "optional-error",
         rule.code,
-        closes=contract.policy == "close",
     )
 
 
 def _frame(raw: bytes, start: int, end: int, contract: Contract, state: _State) -> FrameVerdict:
     rule = _framing(raw, contract)
     if rule:
-        return _rejected(_Said(rule), start, end, contract)
+        return _rejected(_Said(rule), start, end)
     document = judge_document(raw, profile=contract.profile, max_depth=contract.max_depth)
     if document.rule:
-        return _rejected(_Said(document.rule), start, end, contract)
+        return _rejected(_Said(document.rule), start, end)
     value = document.value
     if isinstance(value, list):
         said = _batch(value, document.minus_zeros, contract, state)
@@ -141,7 +148,7 @@ def _frame(raw: bytes, start: int, end: int, contract: Contract, state: _State) 
     else:
         said = _Said("rpc-not-object")
     if said.rejected:
-        return _rejected(said, start, end, contract)
+        return _rejected(said, start, end)
     return _answered(said, start, end)
 
 

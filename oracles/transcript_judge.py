@@ -6,6 +6,7 @@ bytes, with the rules that hold for what comes in.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from oracles.document import judge_document
@@ -17,11 +18,19 @@ from strategies.records import VERSIONS, Version
 
 __all__ = ["judge_reply"]
 
+_SHORT = 4_096
 _CONTRACTS = {version: Contract(version=version, profile="spec") for version in VERSIONS}
 
 
 def judge_reply(line: bytes, version: Version) -> ReplyVerdict:
-    """Judge a line without its LF as a server-to-client message of ``version``."""
+    """Judge a line without its LF as a server-to-client message of ``version``.
+
+    Verdicts on equal lines are shared: they are to be read, not changed.
+    """
+    return (_remembered if len(line) <= _SHORT else _judge)(line, version)
+
+
+def _judge(line: bytes, version: Version) -> ReplyVerdict:
     document = judge_document(line, profile="spec")
     if document.rule:
         return ReplyVerdict(document.rule)
@@ -29,6 +38,10 @@ def judge_reply(line: bytes, version: Version) -> ReplyVerdict:
     if isinstance(value, list):
         return _batch(value, version)
     return _message(value, version)
+
+
+# Every run of a case, and most sessions, get the same answers.
+_remembered = lru_cache(maxsize=256)(_judge)
 
 
 def _batch(values: list[Any], version: Version) -> ReplyVerdict:

@@ -31,11 +31,6 @@ def _texts(max_size: int) -> SearchStrategy[str]:
     return st.text(st.characters(codec="utf-8"), max_size=max_size)
 
 
-@lru_cache(maxsize=64)
-def _binaries(size_max: int) -> SearchStrategy[bytes]:
-    return st.binary(max_size=size_max)
-
-
 class HypothesisSource:
     """A :class:`~strategies.source.Source` that draws from the test case that Hypothesis builds."""
 
@@ -68,9 +63,6 @@ class HypothesisSource:
 
     def text(self, max_size: int) -> str:
         return self._draw(_texts(max_size))
-
-    def bytes_(self, size_max: int) -> bytes:
-        return self._draw(_binaries(size_max))
 
 
 def from_grammar(

@@ -158,12 +158,13 @@ def session(
     *,
     damage: Damage | None = None,
     prefix: str = "",
+    always: bool = False,
 ) -> Case:
     """A whole session of a client: handshake and one to five frames.
 
     Every frame that acts names an action of its own, ``prefix`` and its number. Without ``damage``
     no frame is rejected under the strict profile, though some requests are refused. With it, seven
-    of eight sessions are damaged. Raises whatever ``damage`` raises.
+    of eight sessions are damaged, or ``always`` each. Raises whatever ``damage`` raises.
     """
     ids = source.choice(_IDS)
     frames = _opening(source, version, ids)
@@ -173,7 +174,7 @@ def session(
         frames.append(_step(source, version, f"{prefix}{number}", pair))
     cuts: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
-    if damage is not None and source.chance(7, 8):
+    if damage is not None and (always or source.chance(7, 8)):
         frames, cuts, names = damage(source, frames, version)
     elif source.chance(1, 8):
         cuts = _cuts(source, sum([len(frame.raw) for frame in frames]))

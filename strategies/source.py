@@ -49,9 +49,6 @@ class Source(Protocol):
     def text(self, max_size: int) -> str:
         """At most ``max_size`` code points, none of them a surrogate."""
 
-    def bytes_(self, size_max: int) -> bytes:
-        """At most ``size_max`` arbitrary bytes."""
-
 
 class RandomSource:
     """The fast source. Equal seeds give equal choices in every process and Python version.
@@ -95,7 +92,3 @@ class RandomSource:
         draw, span = self._random, high - low + 1
         size = int(draw() * (max_size + 1))
         return "".join([chr(low + int(draw() * span)) for _ in range(size)])
-
-    def bytes_(self, size_max: int) -> bytes:
-        size = int(self._random() * (size_max + 1))
-        return self._bits(8 * size).to_bytes(size, "big") if size else b""

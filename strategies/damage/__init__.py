@@ -22,6 +22,7 @@ from strategies.damage import (
     whitespace,
 )
 from strategies.damage.base import FAMILIES, Damaged, Expect, Family, Operator, Scene, table
+from strategies.damage.hosts import CALL
 from strategies.records import Frame, Version
 from strategies.source import Source
 
@@ -57,17 +58,27 @@ _LIGHT = {
     for family in FAMILIES
 }
 _HEAVY = [operator for operator in OPERATORS if operator.heavy]
+_FAMILIES: list[tuple[int, Family]] = [
+    # By the number of their operators; what takes readers long is left to its turn.
+    *((2, family) for family in FAMILIES if family not in ("resource", "structure")),
+    (6, "structure"),
+    (1, "resource"),
+]
 _TRIES = 8
 _PLACES = 4
 
 
 def apply_damage(
-    source: Source, frames: Sequence[Frame], version: Version
+    source: Source,
+    frames: Sequence[Frame],
+    version: Version,
+    operator: Operator | None = None,
 ) -> tuple[list[Frame], tuple[int, ...], tuple[str, ...]]:
     """Damage a good session in one place, sometimes in two.
 
-    Gives the frames, the cuts of ``Case.cuts`` and the names of session-wide damage. Megabytes of
-    damage come about once in 2,000 calls. A session without frames is given back as it is.
+    Gives the frames, the cuts of ``Case.cuts`` and the names of session-wide damage. With
+    ``operator``, the first damage is that one, if the version has any message that it fits. Heavy
+    damage comes about once in 2,000 calls. A session without frames is given back as it is.
     """
     damaged = Damaged(tuple(frames))
     names: list[str] = []
@@ -75,24 +86,53 @@ def apply_damage(
         # Cuts count bytes, so nothing may move the bytes after they are set.
         if not damaged.frames or damaged.cuts:
             break
-        damaged, name = _once(source, damaged, version)
+        damaged, name = _once(source, damaged, version, operator)
         names += [name] if name else []
+        operator = None
     return list(damaged.frames), damaged.cuts, tuple(dict.fromkeys(names))
 
 
-def _once(source: Source, before: Damaged, version: Version) -> tuple[Damaged, str]:
-    last = len(before.frames) - 1
+def _once(
+    source: Source, before: Damaged, version: Version, wanted: Operator | None
+) -> tuple[Damaged, str]:
     for _ in range(_TRIES):
-        operator = _pick(source)
-        # Some damage fits one kind of frame only: a few places are tried so that it isn't rare.
-        for _ in range(_PLACES):
-            after = operator.apply(source, Scene(before.frames, source.integer(0, last), version))
-            if after is not None:
-                return after, operator.name if operator.session else ""
+        operator = wanted or _pick(source)
+        after = _somewhere(source, before, version, operator)
+        if wanted is not None:
+            after = after or _hosted(source, before, version, operator)
+        if after is not None:
+            return after, operator.name if operator.session else ""
+        wanted = None
     return before, ""
+
+
+def _somewhere(
+    source: Source, before: Damaged, version: Version, operator: Operator
+) -> Damaged | None:
+    """Try a few places: some damage fits one kind of frame only."""
+    last = len(before.frames) - 1
+    for _ in range(_PLACES):
+        at = source.integer(0, last)
+        after = operator.apply(source, Scene(before.frames, at, version))
+        if after is not None:
+            return after
+    return None
+
+
+def _hosted(
+    source: Source, before: Damaged, version: Version, operator: Operator
+) -> Damaged | None:
+    """Bring a message that the damage fits, as the last one of the session."""
+    at = len(before.frames)
+    name = f"host-{at}"
+    line = (operator.host or CALL)(version, name)
+    if line is None:
+        return None
+    host = Frame(line + b"\n", name if b'"action"' in line else "")
+    return operator.apply(source, Scene((*before.frames, host), at, version))
 
 
 def _pick(source: Source) -> Operator:
     if source.chance(1, 2_000):
         return source.choice(_HEAVY)
-    return source.choice(_LIGHT[source.choice(FAMILIES)])
+    return source.choice(_LIGHT[source.weighted(_FAMILIES)])

@@ -19,6 +19,7 @@ __all__ = [
     "Damaged",
     "Expect",
     "Family",
+    "Host",
     "Operator",
     "Scene",
     "hidden_call",
@@ -93,6 +94,7 @@ class Damaged:
 
 
 Apply = Callable[[Source, Scene], Damaged | None]
+Host = Callable[[Version, str], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,10 @@ class Operator:
     ``reject`` at least one is not accepted, under both profiles; ``accept`` all are as accepted as
     before, under both; ``profile`` it depends on the profile, the version or the place.
     ``session`` marks operators whose damage lies between the frames rather than in one. ``apply``
-    gives ``None`` where the frame has no place for this damage. ``heavy`` marks megabytes of
-    damage, to be chosen rarely.
+    gives ``None`` where the frame has no place for this damage. ``heavy`` marks damage that takes
+    its readers long, to be chosen rarely. ``host`` makes a good message that has a place for it,
+    given the version and an unused name for id and action, or gives ``None`` where the version
+    knows no such message; without it a call has to do.
     """
 
     name: str
@@ -115,6 +119,7 @@ class Operator:
     apply: Apply
     session: bool = False
     heavy: bool = False
+    host: Host | None = None
 
 
 Rewrite = Callable[[Source, Scene], bytes | None]
@@ -128,6 +133,7 @@ def rewrite(  # noqa: PLR0913 - an operator's description is its signature
     origin: str,
     *,
     heavy: bool = False,
+    host: Host | None = None,
 ) -> Callable[[Rewrite], Operator]:
     """Make an operator of a function that gives the damaged frame's new bytes."""
 
@@ -138,7 +144,7 @@ def rewrite(  # noqa: PLR0913 - an operator's description is its signature
                 return None
             return Damaged(_with(scene, raw, name))
 
-        return Operator(name, family, reason, origin, expect, apply, heavy=heavy)
+        return Operator(name, family, reason, origin, expect, apply, heavy=heavy, host=host)
 
     return build
 

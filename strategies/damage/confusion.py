@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from strategies.contract import DEFAULT_TOOLS
 from strategies.damage.base import Expect, Operator, Scene, rewrite
+from strategies.damage.hosts import HOSTS
 from strategies.damage.spans import Member, find, members, replace_value
 from strategies.source import Source
 
@@ -89,6 +90,7 @@ def _member(name: str, path: tuple[bytes, ...], right: tuple[str, ...]) -> Opera
         "reject" if name in _ALWAYS_READ else "profile",
         f"{'.'.join(part.decode() for part in path)} has another JSON type",
         _ORIGIN,
+        host=HOSTS.get(name),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         member = find(scene.frame.raw, *path)

@@ -89,7 +89,12 @@ def _exceptional(origin: str, expect: Expect) -> Operator:
 
 
 @rewrite(
-    "line-beyond-bound", "resource", "profile", "a line one byte longer than the bound", _BUFFER
+    "line-beyond-bound",
+    "resource",
+    "profile",
+    "a line one byte longer than the bound",
+    _BUFFER,
+    heavy=True,
 )
 def _beyond(source: Source, scene: Scene) -> bytes | None:
     del source

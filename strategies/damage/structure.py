@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from strategies.damage.base import Expect, Operator, Scene, hidden_call, rewrite
 from strategies.damage.batches import OPERATORS as BATCHES
+from strategies.damage.hosts import HOSTS
 from strategies.damage.spans import find, insert_into, insert_member, replace_value
 from strategies.source import Source
 
@@ -235,8 +236,26 @@ def _stringified(name: str, path: tuple[bytes, ...]) -> Operator:
     return operator
 
 
+@rewrite(
+    "version-unsupported",
+    "structure",
+    "profile",
+    "the request names a protocol version that nobody speaks",
+    "MCP 2026-07-28: UnsupportedProtocolVersionError",
+    host=HOSTS["meta-version"],
+)
+def _version(source: Source, scene: Scene) -> bytes | None:
+    raw = scene.frame.raw
+    member = find(raw, b"params", b"_meta", b"io.modelcontextprotocol/protocolVersion")
+    if member is None:
+        return None
+    other = source.choice((b'"2020-01-01"', b'"2025-11-25"', b'"2026-07-28 "', b'""'))
+    return replace_value(raw, member, other)
+
+
 OPERATORS: tuple[Operator, ...] = (
     *_RIVALS,
+    _version,
     *(_renamed(member) for member in PATHS),
     *_EXTRAS,
     *_HYBRIDS,

@@ -1,0 +1,89 @@
+"""Good messages made for damage that few sessions have a place for.
+
+The key insight: a member that is rare in good sessions would be damaged rarely, and a rule about it
+hardly ever be exercised; so whoever wants to damage it brings a message that has it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from strategies.contract import Contract
+from strategies.damage.base import Host
+from strategies.records import Version
+
+__all__ = ["CALL", "HOSTS"]
+
+_STATELESS = "2026-07-28"
+_PREFIX = "io.modelcontextprotocol/"
+_Params = dict[str, Any]
+
+
+def _terms(version: Version) -> _Params:
+    """The ``_meta`` that a request of this version must have."""
+    if version != _STATELESS:
+        return {}
+    return {
+        f"{_PREFIX}protocolVersion": version,
+        f"{_PREFIX}clientCapabilities": {},
+        f"{_PREFIX}clientInfo": {"name": "host", "version": "1"},
+    }
+
+
+def _dump(**members: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **members}, separators=(",", ":")).encode()
+
+
+def _request(version: Version, name: str, method: str, params: _Params, meta: _Params) -> bytes:
+    carried = _terms(version) | meta
+    return _dump(id=name, method=method, params=params | ({"_meta": carried} if carried else {}))
+
+
+def _call(version: Version, name: str) -> bytes:
+    params = {"name": "record", "arguments": {"action": name, "count": 1, "note": "n"}}
+    meta = {"progressToken": 1, "wirefence/token": Contract().token}
+    return _request(version, name, "tools/call", params, meta)
+
+
+def _list(version: Version, name: str) -> bytes:
+    return _request(version, name, "tools/list", {"cursor": "c"}, {})
+
+
+def _cancel(version: Version, name: str) -> bytes:
+    del version
+    return _dump(method="notifications/cancelled", params={"requestId": name, "reason": "late"})
+
+
+def _progress(version: Version, name: str) -> bytes | None:
+    if version == _STATELESS:
+        return None
+    params = {"progressToken": name, "progress": 1, "total": 2}
+    return _dump(method="notifications/progress", params=params)
+
+
+def _result(version: Version, name: str) -> bytes:
+    return _dump(id=name, result={"resultType": "complete"} if version == _STATELESS else {})
+
+
+def _error(version: Version, name: str) -> bytes:
+    del version
+    return _dump(id=name, error={"code": -32603, "message": "none"})
+
+
+def _stateless(version: Version, name: str) -> bytes | None:
+    return _call(version, name) if version == _STATELESS else None
+
+
+HOSTS: dict[str, Host] = {
+    **dict.fromkeys(("meta-version", "meta-capabilities", "meta-client-info"), _stateless),
+    **dict.fromkeys(("request-id", "reason"), _cancel),
+    **dict.fromkeys(("notification-token", "progress", "total"), _progress),
+    "cursor": _list,
+    "result": _result,
+    "error": _error,
+}
+"""By the name that confusion has for the member."""
+
+CALL: Host = _call
+"""A call with arguments and all that ``_meta`` may hold: the host of whatever names none."""
