@@ -33,7 +33,7 @@ _TOKENS = re.compile(
     rf"(?:[ \t\n\r]++|[\[\]{{}}:,]|{_STRING}|{_NUMBER}|(?:true|false|null)(?!\w))*+"
 )
 _NUMBERS = re.compile(r'"(?:[^"\\]++|\\.)*+"|(-?[0-9][0-9.eE+\-]*+)')
-_NAMES = re.compile(r'"((?:[^"\\]++|\\.)*+)"(?=[ \t\n\r]*+:)|"(?:[^"\\]++|\\.)*+"')
+_PIECES = re.compile(r'"((?:[^"\\]++|\\.)*+)"([ \t\n\r]*+:)?|(-?[0-9][0-9.eE+\-]*+)|[^"0-9\-]++')
 _WALK = re.compile(r'"((?:[^"\\]++|\\.)*+)"(?:[ \t\n\r]*+(:))?|([\[{])|([\]}])')
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u([dD][89a-fA-F][0-9a-fA-F]{2})|u(....)|(.))"
@@ -65,8 +65,9 @@ def prescan(raw: bytes) -> str:
         raise PrescanError("json-syntax")
     if "\\" in text:
         _check_escapes(text)
-    _check_structure(text)
-    if any(token and _spelling(token) != token for token in _NUMBERS.findall(text)):
+    pieces = _PIECES.findall(text)
+    _check_structure(text, [name for name, colon, _ in pieces if colon])
+    if any([number and _spelling(number) != number for _, _, number in pieces]):
         return _NUMBERS.sub(lambda match: _spelling(match[1]) if match[1] else match[0], text)
     return text
 
@@ -92,11 +93,10 @@ def _spelling(token: str) -> str:
     return token if value and len(token) <= _PLAIN_NUMBER else repr(value)
 
 
-def _check_structure(text: str) -> None:
+def _check_structure(text: str, names: list[str]) -> None:
     """Check depth and names; the whole walk is needed only where a name may repeat."""
-    names = [name for name in _NAMES.findall(text) if name]
     shallow = text.count("[") + text.count("{") <= MAX_DEPTH
-    if shallow and "\\" not in text and len(set(names)) == len(names) and '""' not in text:
+    if shallow and "\\" not in text and len(set(names)) == len(names):
         return
     _walk(text)
 
