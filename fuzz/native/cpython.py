@@ -16,8 +16,10 @@ import sys
 import sysconfig
 import tarfile
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from fuzz.errors import UsageError
@@ -31,6 +33,7 @@ VARIABLE = "WIREFENCE_CPYTHON"
 
 _MINOR = "{}.{}".format(*sys.version_info[:2])
 _HINT = f"set {VARIABLE} to a source tree of CPython {_MINOR}, or leave out _json"
+_DAY = 86_400
 _WANTED = ("Modules/_json.c", "Modules/clinic/_json.c.h", "Include/patchlevel.h")
 _VERSION = re.compile(r'#define\s+PY_VERSION\s+"([^"]+)"')
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -57,7 +60,9 @@ def find_source(cache: Cache) -> Source:
         if (folder / _WANTED[0]).is_file():
             return _checked(folder)
     identity = {"python": platform.python_version(), "machine": platform.platform()}
-    return _checked(cache.entry(f"cpython-{_MINOR}-source", identity, _fetch))
+    absent = cache.root / f".cpython-{_MINOR}-absent"
+    fetch = partial(_fetch, absent=absent)
+    return _checked(cache.entry(f"cpython-{_MINOR}-source", identity, fetch))
 
 
 def _kept() -> Iterator[Path]:
@@ -81,16 +86,25 @@ def _checked(folder: Path) -> Source:
     return Source(folder, version)
 
 
-def _fetch(into: Path) -> None:
-    """Fetch the source package of this minor version and keep what ``_json`` needs of it."""
+def _fetch(into: Path, *, absent: Path) -> None:
+    """Fetch the source package of this minor version and keep what ``_json`` needs of it.
+
+    That every list was read and none has it is remembered for a day, in the file ``absent``.
+    """
     if shutil.which("apt-get") is None:
         raise UsageError("the source of _json comes from apt-get, which is not here", _HINT)
+    if absent.exists() and time.time() - absent.stat().st_mtime < _DAY:
+        raise UsageError(f"no list of apt-get had CPython {_MINOR} today (see {absent})", _HINT)
+    read = []
     for sources in _places():
         with tempfile.TemporaryDirectory() as name:
-            archive = _download(Path(name), sources)
+            archive, complete = _download(Path(name), sources)
             if archive is not None:
                 _extract(archive, into)
                 return
+        read.append(complete)
+    if all(read):
+        absent.touch()
     raise UsageError(f"apt-get reaches no source package of CPython {_MINOR}", _HINT)
 
 
@@ -123,8 +137,11 @@ def _stanza(options: str, uri: str, suite: str, components: str) -> str:
     return f"Types: deb-src\nURIs: {uri}\nSuites: {suite}\nComponents: {components}{rest}"
 
 
-def _download(work: Path, sources: str) -> Path | None:
-    """Have apt fetch and verify the archive, in ``work`` and nowhere else; None where it fails."""
+def _download(work: Path, sources: str) -> tuple[Path | None, bool]:
+    """Have apt fetch and verify the archive, in ``work`` and nowhere else; None where it fails.
+
+    The second of the pair is whether all lists were read.
+    """
     for folder in ("lists/partial", "cache/archives/partial", "parts"):
         (work / folder).mkdir(parents=True)
     (work / "parts" / "wirefence.sources").write_text(sources)
@@ -139,9 +156,10 @@ def _download(work: Path, sources: str) -> Path | None:
     }
     apt = ["apt-get", "-q", *(f"-o{name}={value}" for name, value in options.items())]
     env = os.environ | {"LC_ALL": "C", "LD_PRELOAD": ""}
-    run([*apt, "update"], env=env)  # one list of several may fail and the rest be enough
+    update = run([*apt, "--error-on=any", "update"], env=env)
+    # One list of several may fail and the rest be enough.
     run([*apt, "--download-only", "--tar-only", "source", f"python{_MINOR}"], env=env, cwd=work)
-    return next(iter(sorted(work.glob("python*.orig.tar.*z*"))), None)
+    return next(iter(sorted(work.glob("python*.orig.tar.*z*"))), None), not update.returncode
 
 
 def _extract(archive: Path, into: Path) -> None:

@@ -141,15 +141,30 @@ def test_a_distribution_without_apt_is_one_sentence(monkeypatch, tmp_path):
         find_source(Cache(tmp_path / "cache"))
 
 
-def test_apt_out_of_reach_is_one_sentence(monkeypatch, tmp_path):
-    apt = tmp_path / "apt-get"
-    apt.write_text("#!/bin/sh\nexit 100\n")
+def fake_apt(folder: Path, code: int) -> Path:
+    """An apt-get that notes each call, has no package and ends with ``code`` on an update."""
+    apt, log = folder / "apt-get", folder / "log"
+    apt.write_text(
+        f"#!/bin/sh\necho call >> {log}\nfor word; do\n"
+        f'  if [ "$word" = update ]; then exit {code}; fi\ndone\nexit 100\n'
+    )
     apt.chmod(0o755)
+    return log
+
+
+@pytest.mark.parametrize(("code", "remembered"), [(100, False), (0, True)])
+def test_apt_without_the_package_is_one_sentence(monkeypatch, tmp_path, code, remembered):
+    log = fake_apt(tmp_path, code)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(cpython, "_kept", lambda: iter(()))
+    cache = Cache(tmp_path / "cache")
     with pytest.raises(UsageError, match=f"apt-get reaches no source package of CPython {MINOR}"):
-        find_source(Cache(tmp_path / "cache"))
+        find_source(cache)
     assert not list((tmp_path / "cache").glob("cpython*"))
+    calls = log.read_text()
+    with pytest.raises(UsageError, match=f"CPython {MINOR}"):
+        find_source(cache)
+    assert (log.read_text() == calls) is remembered
 
 
 def test_source_packages_are_asked_for_where_packages_come_from(tmp_path):
