@@ -128,6 +128,11 @@ ORACLE_RULES: dict[str, dict[str, str]] = {
         "session-resync": "A good request after a rejected frame that is not served.",
         "session-state": "Other effects than in a control session without the rejected frames.",
     },
+    "client": {
+        "client-accepts": "A client takes an answer that breaks a rule of the contract.",
+        "client-association": "A client gives an answer to a request that it does not belong to.",
+        "client-deaf": "A client does not take a permitted answer.",
+    },
     "liveness": {
         "live-crash": "The reader died or left.",
         "live-hang": "The reader did not answer in time.",
