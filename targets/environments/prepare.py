@@ -1,24 +1,81 @@
-"""From a specification to a side."""
+"""From what the user wrote to a side that has said hello.
+
+The key insight: a side is started once before anything is compared, so whatever cannot run is
+known, with its reason, before the first input.
+"""
 
 from __future__ import annotations
 
+import shutil
 import sys
+from importlib import metadata
 from pathlib import Path
 
+from targets.environments.cache import environment
+from targets.environments.interpreters import Interpreter, find
 from targets.environments.process import Worker
-from targets.environments.sides import DEFAULT, Side
+from targets.environments.sides import DEFAULT, Program, Side
+from targets.environments.specs import Spec, module_of, parse
+from targets.errors import TargetError
 
 __all__ = ["prepare"]
 
-_WORKER = Path(__file__).with_name("worker.py")
+_WORKER = str(Path(__file__).with_name("worker.py"))
+_NODE_WORKER = str(Path(__file__).with_name("worker.js"))
 
 
 def prepare(spec: str, *, python: str | None = None, cache: Path | None = None) -> Side:
-    """Make a side ready to work."""
-    name, _, option = spec.rstrip("]").partition("[")
-    command = (sys.executable, "-I", str(_WORKER))
-    worker = Worker(command, DEFAULT, library=name, option=option)
+    """Make one side ready to work.
+
+    ``spec`` is ``orjson==3.9.14``; ``orjson`` (what is installed beside us, else the latest);
+    ``json``; ``python:3.13`` (that interpreter's json); a wheel; a directory; ``node``. An option
+    in brackets keeps one reader: ``simplejson[pure]==3.19.1``. ``python`` names the interpreter of
+    what names none itself; ``cache`` is the folder of environments.
+
+    Raises TargetError where there is no such thing, or it cannot be installed or started.
+    """
+    asked = parse(spec)
+    if asked.source == "node":
+        return _side(spec, _node(asked.option), {})
+    interpreter = find(asked.python or python)
+    if asked.source == "standard":
+        command = (interpreter.executable, "-I", "-S", _WORKER)
+        return _side(spec, Program(command, "json", "", asked.option), {})
+    if _installed_here(asked, interpreter):
+        return _installed(spec, sys.executable, asked.name, asked.option, "none: it was here")
+    made = environment(asked, interpreter, cache)
+    return _installed(spec, made.python, made.library, asked.option, made.installer)
+
+
+def _installed(spec: str, python: str, name: str, option: str, installer: str) -> Side:
+    program = Program((python, "-I", _WORKER), module_of(name), name, option)
+    return _side(spec, program, {"installer": installer})
+
+
+def _node(option: str) -> Program:
+    node = shutil.which("node")
+    if node is None:
+        raise TargetError("there is no node on PATH", "install Node.js, or leave this side out")
+    heap = DEFAULT.memory // 1_048_576
+    command = (node, f"--max-old-space-size={heap}", _NODE_WORKER)
+    return Program(command, "JSON", "", option)
+
+
+def _installed_here(asked: Spec, interpreter: Interpreter) -> bool:
+    """Whether a library that is asked for without a version lies beside us."""
+    if asked.source != "index" or asked.wanted or interpreter.executable != sys.executable:
+        return False
+    try:
+        return bool(metadata.version(asked.name))
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def _side(name: str, program: Program, extra: dict[str, str]) -> Side:
+    worker = Worker(program, DEFAULT)
     worker.close()
     facts = worker.facts
-    label = f"{facts.library} {facts.library_version} on {facts.implementation} {facts.version}"
-    return Side(spec, label, command, facts, {"python": facts.version}, option)
+    runtime = f"{facts.implementation} {facts.version}"
+    versions = {facts.implementation: facts.version, facts.library: facts.library_version, **extra}
+    label = f"{facts.library} {facts.library_version} on {runtime}"
+    return Side(name, runtime if facts.library == "JSON" else label, program, facts, versions)

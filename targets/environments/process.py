@@ -27,7 +27,7 @@ from targets.environments.protocol import (
     facts,
     observations,
 )
-from targets.environments.records import Context, Facts, Observation, Usage
+from targets.environments.records import Context, Facts, Observation, Program, Usage
 from targets.errors import TargetError
 
 __all__ = ["Pending", "Worker"]
@@ -44,12 +44,10 @@ class Worker:
     that the side has not.
     """
 
-    def __init__(
-        self, command: Sequence[str], context: Context, *, library: str, option: str = ""
-    ) -> None:
+    def __init__(self, program: Program, context: Context) -> None:
         self.context, self.usage = context, Usage()
-        settings = {"library": library, "option": option, **asdict(context)}
-        self._command = [*command, json.dumps(settings)]
+        wanted = asdict(program)
+        self._command = [*wanted.pop("command"), json.dumps({**wanted, **asdict(context)})]
         self._process: _Process | None = None
         self.facts: Facts = self._alive().facts
 
@@ -180,7 +178,7 @@ class Pending:
             return False
         return True
 
-    def _gather(self, sent: bool, count: int) -> list[Reply | Observation]:  # noqa: FBT001
+    def _gather(self, sent: bool, count: int) -> list[Reply | Observation]:
         """Replies until ``count`` results are there or the process has ended."""
         parts: list[Reply | Observation] = []
         done, cpu = 0, 0.0
@@ -231,7 +229,7 @@ class _Process:
     """One started process; it has said hello."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._stderr: BinaryIO = tempfile.TemporaryFile()
+        self._stderr: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - end() closes it
         try:
             self._popen = subprocess.Popen(  # noqa: S603 - the command that prepare() made
                 command,

@@ -13,7 +13,7 @@ import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Literal
 
 from targets.environments.records import KINDS, Facts, Observation
@@ -116,7 +116,8 @@ class Channel:
         body = self.frame(patience)
         if len(body) < _REPLY.size:
             raise Broken
-        return Reply(*_REPLY.unpack_from(body), body[_REPLY.size :])
+        count, seconds, peak = _REPLY.unpack_from(body)
+        return Reply(count, seconds, peak, body[_REPLY.size :])
 
     def _exactly(self, size: int, end: float) -> bytes:
         parts, missing = [], size
@@ -160,7 +161,7 @@ def observations(reply: Reply) -> list[Observation]:
 def digest_of(seen: Observation, *, named: bool = True) -> bytes:
     """The digest that a worker gives for this outcome."""
     content = seen.value if seen.kind == "accept" else seen.error.encode() if named else b""
-    return _CODES[seen.kind] + blake2b(content, digest_size=DIGEST - 1).digest()
+    return _CODES[seen.kind] + sha256(content).digest()[: DIGEST - 1]
 
 
 def facts(body: bytes) -> Facts:
@@ -171,14 +172,18 @@ def facts(body: bytes) -> Facts:
     if hello.get("protocol") != PROTOCOL:
         raise ValueError(f"it speaks protocol {hello.get('protocol')!r}, not {PROTOCOL}")
     try:
-        lists = {name: tuple(map(str, hello[name])) for name in ("readers", "writers", "files")}
-        words = ("language", "implementation", "version", "library", "library_version")
         return Facts(
-            **{word: str(hello[word]) for word in words},
-            **lists,
+            language=str(hello["language"]),
+            implementation=str(hello["implementation"]),
+            version=str(hello["version"]),
+            library=str(hello["library"]),
+            library_version=str(hello["library_version"]),
+            readers=tuple(map(str, hello["readers"])),
+            writers=tuple(map(str, hello["writers"])),
             numbers="typed" if hello["numbers"] == "typed" else "binary64",
+            files=tuple(map(str, hello["files"])),
             idle_bytes=int(hello["idle_bytes"]),
             context=dict(hello["context"]),
         )
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"its first frame lacks {error}") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"its first frame is not as it must be ({error})") from None

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["KINDS", "Context", "Facts", "Kind", "Observation", "Usage"]
+__all__ = ["KINDS", "Context", "Facts", "Kind", "Observation", "Program", "Usage"]
 
 Kind = Literal["accept", "reject", "escape", "death", "hang", "memory"]
 
@@ -46,8 +46,8 @@ class Context:
     """The circumstances of every call of a parser, the same on all sides.
 
     ``frames`` is how deep the caller of the parser stands: deep nesting is judged by
-    ``recursion_limit`` minus it. ``stack`` and ``memory`` (address space) are in bytes, ``deadline``
-    is how many seconds a worker may stay silent within a batch.
+    ``recursion_limit`` minus it. ``stack`` and ``memory`` (address space) are in bytes;
+    ``deadline`` is how many seconds a worker may stay silent within a batch.
     """
 
     recursion_limit: int = 1_000
@@ -55,6 +55,19 @@ class Context:
     stack: int = 8 * 1_048_576
     memory: int = 2_048 * 1_048_576
     deadline: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What starts a worker: a command, and what it is told to load.
+
+    ``distribution`` is empty for what comes with the language; ``option`` keeps one reader.
+    """
+
+    command: tuple[str, ...]
+    module: str
+    distribution: str = ""
+    option: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +99,8 @@ class Usage:
     """What a worker has cost so far.
 
     ``inputs`` and ``bytes`` were asked for; ``cpu_seconds`` is CPU time of the worker within
-    batches, ``peak_bytes`` the largest resident memory of any of its processes. ``restarts`` counts
-    processes that an input ended; ``unsteady`` the endings that did not repeat with the input alone.
+    batches, ``peak_bytes`` the largest resident memory of any of its processes. ``restarts``
+    counts processes that ended; ``unsteady`` the endings that no input caused by itself.
     """
 
     inputs: int = 0

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from targets.environments.mined import mined
 from targets.environments.process import Worker
-from targets.environments.records import Context, Facts
+from targets.environments.records import Context, Facts, Program
 
-__all__ = ["DEFAULT", "Side"]
+__all__ = ["DEFAULT", "Program", "Side"]
 
 DEFAULT = Context()
 
@@ -23,16 +23,15 @@ class Side:
     """One side, prepared: what was asked for and what it turned out to be.
 
     ``name`` is the specification as given, ``label`` what it came to with its interpreter,
-    ``command`` starts a worker, ``versions`` names what it was made of and with (interpreter,
+    ``program`` starts a worker, ``versions`` names what it was made of and with (interpreter,
     library, installer). ``facts`` are those of the first start.
     """
 
     name: str
     label: str
-    command: tuple[str, ...]
+    program: Program
     facts: Facts
     versions: dict[str, str]
-    option: str = ""
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -47,7 +46,7 @@ class Side:
     @contextmanager
     def worker(self, context: Context = DEFAULT) -> Iterator[Worker]:
         """A worker of this side; it has ended when the block ends. Raises TargetError."""
-        worker = Worker(self.command, context, library=self.facts.library, option=self.option)
+        worker = Worker(self.program, context)
         try:
             yield worker
         finally:
