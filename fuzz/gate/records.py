@@ -7,13 +7,16 @@ a trial needs nothing but the first two, so it is the same for a warm session an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import Literal, TypeVar, get_args
 
+from fuzz.errors import UsageError
 from oracles.records import Finding
 from strategies.contract import Contract, Policy, Profile, Tool
-from strategies.records import Case, Version
+from strategies.records import VERSIONS, Case, Version
 from targets.effects.records import Observed
 from targets.records import Ending
 
@@ -36,6 +39,7 @@ __all__ = [
     "Trial",
 ]
 
+T = TypeVar("T")
 Place = Literal["before", "within", "after", "end"]
 """Where the bad frame stands: before, within or after the handshake, or as the last thing sent."""
 
@@ -65,7 +69,8 @@ class Options:
     ``policy`` is what the server documents about a session after a rejected frame; ``None`` to find
     out. ``protocol`` is the version to ask for, ``None`` for the newest that the server speaks.
     ``patience`` is in seconds and for one reply, ``start_patience`` for the first one. ``effects``
-    names the recorders to use; empty for those that are available. ``label`` is the name of the
+    names the recorders to use; empty for those that are available. ``watch`` holds folders in which
+    files that appear or change are effects. ``label`` is the name of the
     server in signatures, ``""`` to take it from the command.
     """
 
@@ -75,10 +80,58 @@ class Options:
     nominee: Nominee | None = None
     expected_tools: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
+    watch: tuple[Path, ...] = ()
     patience: float = 5.0
     start_patience: float = 30.0
     seed: int = 0
     label: str = ""
+
+    def settings(self) -> dict[str, str]:
+        """What decides the judgement of one case, as text to be kept beside its bytes."""
+        said = {
+            "profile": self.profile,
+            "policy": self.policy or "",
+            "protocol": self.protocol or "",
+            "tool": self.nominee.name if self.nominee else "",
+            "args": self.nominee.arguments if self.nominee else "",
+            "effects": ",".join(self.effects),
+            "watch": os.pathsep.join(map(str, self.watch)),
+            "patience": f"{self.patience:g}",
+            "start-patience": f"{self.start_patience:g}",
+            "expect-tool": ",".join(self.expected_tools),
+        }
+        return {name: value for name, value in said.items() if value}
+
+    @classmethod
+    def of(cls, settings: Mapping[str, str], label: str = "") -> Options:
+        """The options that :meth:`settings` wrote. Raises UsageError for what is none of them."""
+        said = settings.get
+        try:
+            return cls(
+                _one_of(said("profile", "strict"), get_args(Profile)),
+                _one_of(said("policy"), get_args(Policy)) if said("policy") else None,
+                _one_of(said("protocol"), VERSIONS) if said("protocol") else None,
+                Nominee(settings["tool"], said("args", "{}")) if said("tool") else None,
+                _listed(said("expect-tool", "")),
+                _listed(said("effects", "")),
+                tuple(map(Path, filter(None, said("watch", "").split(os.pathsep)))),
+                float(said("patience", "5")),
+                float(said("start-patience", "30")),
+                label=label,
+            )
+        except ValueError as error:
+            raise UsageError(f"unusable options of the gate ({error})", "mend the .json") from error
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
+
+
+def _one_of(value: str | None, choices: tuple[T, ...]) -> T:
+    found = next((each for each in choices if each == value), None)
+    if found is None:
+        raise ValueError(f"{value!r} is none of {', '.join(map(str, choices))}")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +168,9 @@ class Trial:
     """One case and its place in a session.
 
     ``case`` is a complete stdin. ``opening`` counts the bytes of its handshake where that comes
-    first and whole, so that a warm session, which has had one, is sent only what follows; 0 means a
-    fresh process. ``name`` is the damage or the idea; ``eof`` says that stdin ends with the case.
+    first and whole, so that a warm session, which has had one, is sent only what follows; ``warm``
+    says that it can be sent to one. ``name`` is the damage or the idea; ``eof`` says that stdin
+    ends with the case. ``number`` is that of its names.
     """
 
     name: str
@@ -126,6 +180,7 @@ class Trial:
     opening: int = 0
     eof: bool = False
     number: int = 0
+    warm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +189,8 @@ class Seen:
 
     ``tail`` is what stdout held after its last LF. ``complete`` says that every reply came that was
     waited for; ``alive`` that the server still answered afterwards. ``ending`` is of a process that
-    ended by itself, or hung; ``status`` says how.
+    ended by itself, or hung; ``status`` says how. ``since`` counts the bytes of the case that were
+    not sent, since a living server has had its handshake.
     """
 
     lines: tuple[bytes, ...]
@@ -148,6 +204,7 @@ class Seen:
     stdin: bytes = b""
     peak_bytes: int = 0
     seconds: float = 0.0
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)

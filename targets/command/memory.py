@@ -29,8 +29,9 @@ def _family(pid: int) -> list[int]:
 
 
 def _children(pid: int) -> list[int]:
+    listing = Path(f"/proc/{pid}/task/{pid}/children")
     try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [int(child) for child in listing.read_text().split()]
     except (OSError, ValueError):
         return []
 

@@ -183,6 +183,13 @@ class Process:
             self.pump(min(left, _TICK))
         return True
 
+    def wait(self, seconds: float) -> bool:
+        """Read on until the process itself has ended, at most ``seconds``; say whether it has."""
+        deadline = time.monotonic() + seconds
+        while not self._gone and (left := deadline - time.monotonic()) > 0:
+            self.pump(min(left, _TICK))
+        return self._gone
+
     def _drain(self) -> bool:
         """Whether anything is still to be read of a process that has ended."""
         return self.pump(_TICK)
@@ -250,7 +257,7 @@ class Process:
 def _start(launch: Launch) -> subprocess.Popen[bytes]:
     command = launch.argv[0] if launch.argv else ""
     try:
-        return subprocess.Popen(
+        return subprocess.Popen(  # noqa: S603 - starting the user's own command is its purpose
             launch.argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

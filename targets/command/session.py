@@ -10,8 +10,9 @@ import contextlib
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, Protocol, TypeVar
 
-from targets.command.process import Process
+from targets.command.process import Exit, Process
 
 __all__ = ["Session", "Spares", "answered_ids"]
 
@@ -74,23 +75,36 @@ class Session:
         self.collect()
         return bytes(self.process.stdout.data[self._scanned :])
 
+    def stop(self) -> Exit:
+        """Kill the server's group and take its last words."""
+        ended = self.process.stop()
+        self.collect()
+        return ended
 
-class Spares:
+
+class _Stoppable(Protocol):
+    def stop(self) -> object: ...
+
+
+T = TypeVar("T", bound=_Stoppable)
+
+
+class Spares(Generic[T]):
     """Processes started ahead, since a server may need seconds before it reads its first byte.
 
     ``start`` starts one. At most ``ahead`` wait at a time; close() ends those that were not taken.
     """
 
-    def __init__(self, start: Callable[[], Session], ahead: int = 1) -> None:
+    def __init__(self, start: Callable[[], T], ahead: int = 1) -> None:
         self._start = start
         self._ahead = ahead
-        self._waiting: deque[Session] = deque()
+        self._waiting: deque[T] = deque()
 
-    def take(self) -> Session:
-        """A fresh session; another one is started in its place. Raises TargetError."""
-        session = self._waiting.popleft() if self._waiting else self._start()
+    def take(self) -> T:
+        """A fresh one; another is started in its place. Raises TargetError."""
+        fresh = self._waiting.popleft() if self._waiting else self._start()
         self.fill()
-        return session
+        return fresh
 
     def fill(self) -> None:
         """Start as many as may wait."""
@@ -101,4 +115,4 @@ class Spares:
         """End all that wait."""
         while self._waiting:
             with contextlib.suppress(OSError):
-                self._waiting.popleft().process.stop()
+                self._waiting.popleft().stop()

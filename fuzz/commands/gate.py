@@ -1,0 +1,216 @@
+"""``wirefence gate``: is this server fit for release?"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from fuzz.commands.options import write
+from fuzz.errors import FOUND, NOTHING, UsageError
+from fuzz.gate import baseline, formats
+from fuzz.gate.records import Budget, Nominee, Options, Report
+from fuzz.gate.redact import Redactor
+from fuzz.gate.report import as_json, as_table, plain
+from fuzz.gate.run import gate
+from fuzz.gate.wire import Wording
+from strategies.contract import Policy, Profile
+from strategies.records import VERSIONS, Version
+from targets.command.records import Launch
+from targets.effects.available import NAMES
+
+__all__ = ["command"]
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command("gate", context_settings={"ignore_unknown_options": False})
+@click.argument("words", nargs=-1, metavar="-- COMMAND [ARG]...", type=click.UNPROCESSED)
+@click.option(
+    "--budget",
+    type=click.Choice(get_args(Budget)),
+    default="quick",
+    show_default=True,
+    help="30 s, 5 minutes or an hour of new trials.",
+)
+@click.option("--seconds", type=float, help="Another number of seconds.")
+@click.option("--tool", help="A tool that is safe to call.")
+@click.option(
+    "--args",
+    "arguments",
+    default="{}",
+    show_default=True,
+    help="Its arguments, as JSON; {nonce} marks where a name for each call may go.",
+)
+@click.option("--expect-tool", "expected", multiple=True, help="A tool that must be listed.")
+@click.option(
+    "--profile",
+    type=click.Choice(get_args(Profile)),
+    default="strict",
+    show_default=True,
+    help="spec: only what the specifications demand.",
+)
+@click.option(
+    "--policy",
+    type=click.Choice(get_args(Policy)),
+    help="What the server documents after a bad frame. Default: find out.",
+)
+@click.option("--protocol", type=click.Choice(VERSIONS), help="Default: the newest it speaks.")
+@click.option(
+    "--effects",
+    multiple=True,
+    type=click.Choice(NAMES),
+    help="Recorders of effects; repeatable. Default: those that fit.",
+)
+@click.option("--watch", multiple=True, type=_FOLDER, help="Where files are effects; repeatable.")
+@click.option(
+    "--env",
+    "changes",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Set a variable, or take it away; repeatable.",
+)
+@click.option("--cwd", type=_FOLDER, help="Working directory of the command.")
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=0.1),
+    default=5.0,
+    show_default=True,
+    help="Seconds for one reply.",
+)
+@click.option(
+    "--start-patience",
+    type=click.FloatRange(min=0.1),
+    default=30.0,
+    show_default=True,
+    help="Seconds for the first reply.",
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--label", default="", help="Name of the server in signatures.")
+@click.option("--out", type=_FOLDER, default=Path(".wirefence/gate"), show_default=True)
+@click.option(
+    "--crashes",
+    type=_FOLDER,
+    default=Path("crashes"),
+    show_default=True,
+    help="Committed reproducers, which are sent too.",
+)
+@click.option("--baseline", "expected_file", type=_FILE, help="Findings that are expected.")
+@click.option("--update-baseline", is_flag=True, help="Write what was found to --baseline.")
+@click.option("--junit", type=_FILE, help="Write a JUnit file.")
+@click.option("--sarif", type=_FILE, help="Write a SARIF file.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "markdown"]),
+    default="table",
+    show_default=True,
+)
+def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
+    words: tuple[str, ...],
+    budget: Budget,
+    seconds: float | None,
+    tool: str | None,
+    arguments: str,
+    expected: tuple[str, ...],
+    profile: Profile,
+    policy: Policy | None,
+    protocol: Version | None,
+    effects: tuple[str, ...],
+    watch: tuple[Path, ...],
+    changes: tuple[str, ...],
+    cwd: Path | None,
+    patience: float,
+    start_patience: float,
+    seed: int,
+    label: str,
+    out: Path,
+    crashes: Path,
+    expected_file: Path | None,
+    update_baseline: bool,
+    junit: Path | None,
+    sarif: Path | None,
+    form: str,
+) -> int:
+    """Start COMMAND over and over, send it what must be rejected, and watch what it does.
+
+    Exit 0 if nothing is wrong (or all of it is in the baseline), 1 for findings, 2 for a command
+    that can't be talked to.
+    """
+    launch = _launch(words, changes, cwd)
+    nominee = _nominee(tool, arguments)
+    if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
+        raise UsageError(f"{seconds} is no number of seconds", "give one above 0")
+    if update_baseline and expected_file is None:
+        raise UsageError("--update-baseline needs a file", "name it with --baseline")
+    options = Options(
+        profile, policy, protocol, nominee, expected, effects, watch, patience, start_patience,
+        seed, label.replace("/", "-").replace("|", "-"),
+    )  # fmt: skip
+    known = _baseline(expected_file, fresh=update_baseline)
+    with redirect_stdout(sys.stderr):
+        report = gate(
+            launch, options, budget, out, plain(sys.stderr), crashes=crashes, seconds=seconds
+        )
+    if update_baseline and expected_file is not None:
+        known = known.updated(report)
+        baseline.store(expected_file, known)
+    report = known.applied(report)
+    hide = Redactor.of(launch)
+    _put(junit, lambda: formats.junit(report, hide))
+    _put(sarif, lambda: formats.sarif(report, hide).encode())
+    write(_shown(report, hide, form))
+    return FOUND if any(not flaw.known for flaw in report.flaws) else NOTHING
+
+
+def _launch(words: tuple[str, ...], changes: tuple[str, ...], cwd: Path | None) -> Launch:
+    if not words:
+        raise UsageError(
+            "no command was given", "put it behind --, as in: gate -- python server.py"
+        )
+    env: dict[str, str | None] = {}
+    for change in changes:
+        name, given, value = change.partition("=")
+        if not name or "\0" in change:
+            raise UsageError(f"--env {change!r} names no variable", "give NAME=VALUE or NAME")
+        env[name] = value if given else None
+    return Launch(words, env, cwd)
+
+
+def _nominee(tool: str | None, arguments: str) -> Nominee | None:
+    if tool is None:
+        if arguments != "{}":
+            raise UsageError("--args without --tool", "name the tool that they are for")
+        return None
+    nominee = Nominee(tool, arguments)
+    Wording.of(nominee)
+    return nominee
+
+
+def _baseline(path: Path | None, *, fresh: bool) -> baseline.Baseline:
+    if path is None or (fresh and not path.exists()):
+        return baseline.Baseline()
+    return baseline.load(path)
+
+
+def _put(path: Path | None, make: Callable[[], bytes]) -> None:
+    if path is None:
+        return
+    try:
+        path.write_bytes(make())
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {path}: {error.strerror}", "choose another file"
+        ) from error
+
+
+def _shown(report: Report, hide: Redactor, form: str) -> str:
+    if form == "markdown":
+        return formats.markdown(report, hide)
+    return hide.text(as_json(report) if form == "json" else as_table(report))

@@ -1,0 +1,114 @@
+"""Nothing is reported that a fresh process does not show, and nothing larger than it needs to be.
+
+The key insight: a warm session is where a fault is noticed and made small, since it answers in
+milliseconds; a fresh process is where it counts. So the small form is tried in one, and the form
+as it was found where the small one fails there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from fuzz.crashes.reduce import reduce
+from fuzz.gate.controls import Controls
+from fuzz.gate.lab import Lab, Ready, ready
+from fuzz.gate.records import Facts, Seen, Trial
+from fuzz.gate.verdicts import Charge, judge
+from fuzz.gate.warm import Warm
+from fuzz.gate.wire import restamp
+from fuzz.store import case_from_bytes
+
+__all__ = ["Confirmed", "Confirmer"]
+
+_GRACE = 0.3
+_HEAVY = 100_000
+_LEAST_FRESH = 5.0
+"""Seconds below which shrinking by fresh processes is not begun."""
+_NO_WARM = ("liveness", "session")
+"""Faults of these oracles end or spoil a living server, so that it can't show them twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """A charge that a fresh process showed, with what was seen of it."""
+
+    charge: Charge
+    prepared: Ready
+    seen: Seen
+
+
+@dataclass(slots=True)
+class Confirmer:
+    """Runs trials again in fresh processes, and makes them smaller.
+
+    ``seconds`` is how long one fault may be shrunk; ``number`` gives names that are unused.
+    """
+
+    lab: Lab
+    facts: Facts
+    controls: Controls
+    warm: Warm | None
+    seconds: float
+    number: Callable[[], int]
+
+    def examine(self, prepared: Ready, *, grace: float = _GRACE) -> tuple[Seen, list[Charge]]:
+        """A trial in a fresh process, beside its control session."""
+        seen = self.lab.run(prepared, self.facts, grace=grace)
+        control = self.controls.of(prepared)
+        return seen, judge(prepared, seen, self.facts, control)
+
+    def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
+        """Everything that a fresh process shows of a trial, first in its smallest form.
+
+        Empty where neither form shows ``signature`` there.
+        """
+        small = self._shrunk(prepared, signature)
+        for form in [small, prepared] if small is not prepared else [prepared]:
+            seen, charges = self.examine(form)
+            if _shows(charges, signature):
+                return [Confirmed(charge, form, seen) for charge in charges]
+        return []
+
+    def _shrunk(self, prepared: Ready, signature: str) -> Ready:
+        """The smallest form that still shows the signature, in a living server if that is safe."""
+        trial = prepared.trial
+        # Pauses are offsets into the bytes and heavy trials take seconds each: both stay as found.
+        if trial.case.cuts or len(trial.case.data) > _HEAVY:
+            return prepared
+        fast = self.warm is not None and trial.warm and signature.split("|")[1] not in _NO_WARM
+        if not fast and self.seconds < _LEAST_FRESH:
+            return prepared
+        keeps = self._warm_keeps if fast else self._cold_keeps
+        opening = trial.case.data[: trial.opening] if fast else b""
+        rest = trial.case.data[len(opening) :]
+        try:
+            small = reduce(
+                rest,
+                lambda data: keeps(trial, opening, data, signature),
+                deadline=time.monotonic() + self.seconds,
+            ).data
+        except ValueError:  # it can't be shown twice: the form as found has its chance
+            return prepared
+        return self._made(trial, opening + small, trial.number)
+
+    def _warm_keeps(self, trial: Trial, opening: bytes, data: bytes, signature: str) -> bool:
+        assert self.warm is not None
+        prepared = self._made(trial, opening + data, self.number())
+        seen = self.warm.alone(prepared, min(1.0, self.lab.options.patience))
+        return _shows(judge(prepared, seen, self.facts), signature)
+
+    def _cold_keeps(self, trial: Trial, opening: bytes, data: bytes, signature: str) -> bool:
+        _, charges = self.examine(self._made(trial, opening + data, trial.number), grace=0.1)
+        return _shows(charges, signature)
+
+    def _made(self, trial: Trial, data: bytes, number: int) -> Ready:
+        case = case_from_bytes(restamp(data, number), protocol=trial.case.version)
+        case = replace(case, damage=trial.case.damages())
+        made = replace(trial, case=case, number=number, eof=trial.eof or not data.endswith(b"\n"))
+        return ready(made, self.facts.contract(self.lab.options.profile, case.version))
+
+
+def _shows(charges: list[Charge], signature: str) -> bool:
+    return any(charge.finding.signature == signature for charge in charges)

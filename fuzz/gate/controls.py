@@ -1,0 +1,41 @@
+"""Control sessions: the same good frames, without the bad one.
+
+The key insight: a server may do on its own accord whatever it likes; only what it does *because* of
+a rejected frame is a fault. Sessions that differ in nothing but names have one control.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fuzz.gate.lab import Lab, Ready, ready
+from fuzz.gate.records import Facts, Seen
+from fuzz.gate.wire import anonymous
+from oracles.state import control_of
+
+__all__ = ["Controls"]
+
+
+class Controls:
+    """Control sessions by the frames that they keep."""
+
+    def __init__(self, lab: Lab, facts: Facts) -> None:
+        self._lab, self._facts = lab, facts
+        self._known: dict[tuple[bytes, str, bool], Seen] = {}
+
+    def of(self, prepared: Ready) -> Seen | None:
+        """The control session of a trial, run if it is new.
+
+        ``None`` where it would show nothing: no frame is rejected, or the session is closed by it.
+        """
+        if self._facts.policy == "close":
+            return None
+        case = control_of(prepared.trial.case, prepared.judgement)
+        if case is None:
+            return None
+        key = (anonymous(case.data), case.version, prepared.trial.eof)
+        if key not in self._known:
+            trial = replace(prepared.trial, case=case, opening=0, warm=False, name="control")
+            contract = self._facts.contract(self._lab.options.profile, case.version)
+            self._known[key] = self._lab.run(ready(trial, contract), self._facts)
+        return self._known[key]

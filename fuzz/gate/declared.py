@@ -1,0 +1,79 @@
+"""Tools as a server declares them, in the terms of the contract.
+
+The key insight: JSON Schema can say more than the contract's six types. Where a schema does, what
+the judge thinks of arguments is not held against the server: only frames are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from fuzz.gate.records import Nominee
+from strategies.contract import Argument, ArgumentType, Tool
+
+__all__ = ["choose", "declaration"]
+
+_TYPES: tuple[str, ...] = get_args(ArgumentType)
+_PLAIN = frozenset({"type", "title", "description", "default", "enum", "examples", "format"})
+
+
+def choose(tools: Sequence[Mapping[str, Any]]) -> Nominee | None:
+    """A tool that may be called though nobody named one: it says that it only reads, and needs no
+    arguments. ``None`` where there is none: nothing else is called without being nominated.
+    """
+    for tool in tools:
+        notes = tool.get("annotations")
+        schema = tool.get("inputSchema")
+        reads = isinstance(notes, dict) and notes.get("readOnlyHint") is True
+        if reads and isinstance(schema, dict) and not schema.get("required"):
+            return Nominee(str(tool.get("name")))
+    return None
+
+
+def declaration(tool: Mapping[str, Any], nominee: Nominee) -> tuple[Tool, bool]:
+    """The tool in the contract's terms, and whether these say all that its schema says."""
+    schema = tool.get("inputSchema")
+    schema = schema if isinstance(schema, dict) else {}
+    properties = schema.get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    required = schema.get("required")
+    needed = set(required) if isinstance(required, list) else set()
+    try:
+        given = json.loads(nominee.arguments)
+    except ValueError:
+        given = {}
+    whole = schema.get("additionalProperties", False) is False
+    arguments = []
+    for name, each in properties.items():
+        argument = _argument(name, each, needed)
+        whole = whole and argument is not None and _fits(argument, given)
+        arguments.append(argument or Argument(name, "string"))
+    whole = whole and set(given) <= set(properties)
+    return Tool(nominee.name, tuple(arguments)), whole
+
+
+def _argument(name: str, schema: object, needed: set[object]) -> Argument | None:
+    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN:
+        return None
+    kind = schema.get("type")
+    if kind not in _TYPES or kind == "array" or ("enum" in schema and kind != "string"):
+        return None
+    choices = tuple(c for c in schema.get("enum", ()) if isinstance(c, str))
+    return Argument(name, kind, name in needed, choices)
+
+
+def _fits(argument: Argument, given: Mapping[str, object]) -> bool:
+    """Whether the nominated value is one that the judge takes; an absent one must not be needed."""
+    if argument.name not in given:
+        return not argument.required
+    value = given[argument.name]
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "string": str,
+        "integer": int,
+        "number": (int, float),
+        "boolean": bool,
+        "object": dict,
+    }
+    return isinstance(value, kinds[argument.type])

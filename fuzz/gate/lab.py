@@ -1,0 +1,224 @@
+"""Where trials run: fresh processes of one launch, watched, and started ahead.
+
+The key insight: a trial's bytes decide how it is run. The writer waits for the reply to an accepted
+``initialize``, as every client does, and for every reply that the judge says is owed; so a file of
+raw bytes is all that a replay needs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzz.gate.records import Facts, Options, Seen, Trial
+from fuzz.gate.wire import Names, ping
+from oracles.records import FrameVerdict, Judgement, ReplyVerdict
+from oracles.session import judge_session
+from oracles.transcript_judge import judge_reply
+from strategies.contract import Contract
+from strategies.records import Version
+from targets.command.process import Process
+from targets.command.records import Launch
+from targets.command.session import Session, Spares
+from targets.effects.available import Recording, Watching
+from targets.records import Ending
+
+__all__ = ["Key", "Lab", "Ready", "Replies", "Watched", "is_owed", "ready", "responses"]
+
+Key = tuple[type, str | int]
+"""An id with its type: ``1`` and ``"1"`` are two ids."""
+
+_GRACE = 0.1
+_HOOKS = frozenset({"python", "node"})
+_LAST = 999_999
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A running server with the recorders around it."""
+
+    session: Session
+    recording: Recording
+
+    def stop(self) -> None:
+        """End it and give everything back."""
+        self.session.stop()
+        self.recording.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A trial as the judge sees it: its judgement, and the ids that are owed a reply."""
+
+    trial: Trial
+    judgement: Judgement
+    owed: frozenset[Key]
+
+
+def is_owed(frame: FrameVerdict) -> bool:
+    """Whether every request of a frame must be answered."""
+    return bool(frame.ids) and frame.reply in ("result", "error", "either")
+
+
+def _folder(launch: Launch) -> tuple[Path, ...]:
+    return (launch.cwd,) if launch.cwd is not None else ()
+
+
+def ready(trial: Trial, contract: Contract) -> Ready:
+    """Judge a trial."""
+    judgement = judge_session(trial.case.data, contract)
+    owed = frozenset((type(i), i) for f in judgement.frames if is_owed(f) for i in f.ids)
+    return Ready(trial, judgement, owed)
+
+
+def responses(verdict: ReplyVerdict) -> Iterable[ReplyVerdict]:
+    """The responses on one line of stdout: one, or those of a batch."""
+    return [r for r in (verdict.members or (verdict,)) if r.kind == "response" and not r.rule]
+
+
+class Replies:
+    """The typed ids that a session has answered, told as lines come."""
+
+    def __init__(self, session: Session, version: Version) -> None:
+        self._session = session
+        self._version = version
+        self._read = len(session.lines)
+        self.keys: set[Key] = set()
+
+    def look(self) -> set[Key]:
+        """Take in what is new."""
+        self._session.collect()
+        for line in self._session.lines[self._read :]:
+            for reply in responses(judge_reply(line, self._version)):
+                if reply.id is not None:
+                    self.keys.add((type(reply.id), reply.id))
+        self._read = len(self._session.lines)
+        return self.keys
+
+    def wait(self, keys: Iterable[Key], seconds: float) -> bool:
+        """Wait until all of ``keys`` were answered; say whether they were."""
+        wanted = frozenset(keys)
+        return self._session.process.pump_until(lambda: wanted <= self.look(), seconds)
+
+
+class Lab:
+    """Starts and ends the servers of one gate, and runs trials in fresh ones."""
+
+    def __init__(self, launch: Launch, options: Options, *, ahead: int = 0) -> None:
+        self.launch = launch
+        self.options = options
+        self.names: tuple[str, ...] | None = options.effects or None
+        self.processes = 0
+        self.absent: dict[str, str] = {}
+        self.blind: dict[str, str] = {}
+        self._spares: Spares[Watched] = Spares(self._start, ahead)
+
+    def _start(self) -> Watched:
+        watching = Watching(self.options.watch or _folder(self.launch))
+        recording = Recording.of(self.launch, self.names, watching)
+        self.processes += 1
+        try:
+            return Watched(Session(Process(recording.launch)), recording)
+        except BaseException:
+            recording.close()
+            raise
+
+    def fresh(self) -> Watched:
+        """A server that has been sent nothing. Raises TargetError."""
+        watched = self._spares.take()
+        # While it waited, others may have written to the folders that are watched.
+        watched.recording.take()
+        return watched
+
+    def note(self, watched: Watched) -> None:
+        """Learn which recorders came to see anything: what they tell is known after a session."""
+        status = watched.recording.status()
+        on = [name for name, told in status.items() if told == "on"]
+        if not self.options.effects and _HOOKS & set(on) and "strace" in on:
+            on.remove("strace")
+            status["strace"] = "not needed beside a hook; --effects strace turns it on"
+        self.names = tuple(on)
+        self.absent = {name: told for name, told in status.items() if name not in on}
+        self.blind = {e.name: e.blind for e in watched.recording.recorders if e.name in on}
+
+    def keep_spares(self, ahead: int) -> None:
+        """From now on start so many processes ahead."""
+        self._spares.close()
+        self._spares = Spares(self._start, ahead)
+
+    def close(self) -> None:
+        """End what was started ahead."""
+        self._spares.close()
+
+    def run(self, prepared: Ready, facts: Facts, *, grace: float = _GRACE) -> Seen:
+        """One trial in a fresh process, ended by force unless the trial ends stdin itself."""
+        watched = self.fresh()
+        try:
+            return self._run(watched, prepared, facts, grace)
+        finally:
+            watched.stop()
+
+    def _run(self, watched: Watched, prepared: Ready, facts: Facts, grace: float) -> Seen:
+        began = time.monotonic()
+        session, trial = watched.session, prepared.trial
+        replies = Replies(session, trial.case.version)
+        self.send(session, prepared, replies)
+        complete = replies.wait(prepared.owed, self.options.patience)
+        alive = not session.process.gone and (complete or self._answers(session, facts))
+        session.process.measure()
+        # Where no reply is owed, only the end of stdin shows that everything was read.
+        eof = trial.eof or facts.policy == "close" or not prepared.owed
+        ending, status = self._end(session, grace, eof=eof, alive=alive)
+        effects = tuple(watched.recording.take())
+        return Seen(
+            tuple(session.lines),
+            session.tail,
+            effects,
+            complete,
+            alive,
+            ending,
+            status,
+            bytes(session.process.stderr.data),
+            bytes(session.process.sent),
+            session.process.peak_bytes,
+            time.monotonic() - began,
+        )
+
+    def send(self, session: Session, prepared: Ready, replies: Replies) -> None:
+        """Send the case; wait after each ``initialize`` that a server has to answer."""
+        data, start = prepared.trial.case.data, 0
+        if prepared.trial.case.cuts:
+            session.send(data, prepared.trial.case.cuts)
+            return
+        for frame in prepared.judgement.frames:
+            if frame.method == "initialize" and is_owed(frame):
+                session.send(data[start : frame.end])
+                start = frame.end
+                keys = [(type(name), name) for name in frame.ids]
+                replies.wait(keys, self.options.start_patience)
+        session.send(data[start:])
+
+    def _answers(self, session: Session, facts: Facts) -> bool:
+        """Whether a server that kept a reply back answers at all: asked on a line of its own."""
+        if facts.policy == "close":
+            return not session.process.gone
+        ident = Names(_LAST).ident("s")
+        session.send(b"\n" + ping(facts.version, ident).raw)
+        return session.wait_for([ident.strip(b'"')], self.options.patience)
+
+    def _end(self, session: Session, grace: float, *, eof: bool, alive: bool) -> tuple[Ending, str]:
+        process = session.process
+        before = process.gone
+        if eof:
+            process.end_input()
+            process.wait(self.options.patience)
+        session.linger(grace)
+        gone = process.gone
+        status = session.stop()
+        if gone and (before or not eof):
+            return ("exited" if status.code is not None else "crashed"), str(status)
+        if gone and status.signal:
+            return "crashed", str(status)
+        return ("open" if alive else "hung"), ""

@@ -1,0 +1,254 @@
+"""What a server tells about itself, learnt in good sessions before anything is judged.
+
+The key insight: a server that can't be talked to at all is no finding but a launch that failed,
+and each way of failing has a sentence of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fuzz.errors import UsageError
+from fuzz.gate.declared import choose, declaration
+from fuzz.gate.lab import Lab, Watched
+from fuzz.gate.records import Facts, Nominee, Options
+from fuzz.gate.wire import INITIALIZED, Names, initialize, listing, ping
+from strategies.contract import Policy, Tool
+from strategies.records import VERSIONS, Version
+from targets.command.records import Launch
+from targets.errors import TargetError
+
+__all__ = ["label_of", "learn"]
+
+_NEWEST: Version = "2025-11-25"
+_LATEST: Version = "2026-07-28"
+_PAGES = 20
+_INTERPRETERS = ("python", "node", "npx", "uvx", "uv", "bun", "deno", "ruby", "java", "bash", "sh")
+
+
+@dataclass(slots=True)
+class _Talk:
+    """A conversation with one server: ask, and get the whole reply as Python objects."""
+
+    watched: Watched
+    lab: Lab
+    number: int = 0
+
+    def ask(self, raw: bytes, ident: bytes, patience: float) -> dict[str, Any] | None:
+        """The reply to a request, ``None`` where none came in time."""
+        session = self.watched.session
+        session.send(raw)
+        wanted = ident.strip(b'"')
+        if not session.wait_for([wanted], patience):
+            return None
+        name = wanted.decode()
+        return next((each for each in map(_object, session.lines) if each.get("id") == name), None)
+
+    def fresh_names(self) -> Names:
+        self.number += 1
+        return Names(self.number)
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def label_of(launch: Launch) -> str:
+    """A name for the server in signatures: what its command runs, without folders and versions."""
+    words = list(launch.argv)
+    if "-m" in words[:-1]:
+        return words[words.index("-m") + 1]
+    named = [Path(word).name for word in words if not word.startswith("-")]
+    while len(named) > 1 and named[0].startswith(_INTERPRETERS):
+        named.pop(0)
+    return (named[0] if named else "command").replace("|", "-") or "command"
+
+
+def learn(lab: Lab) -> Facts:
+    """Talk to a fresh server, then see how another takes a bad frame.
+
+    Raises TargetError where the launch fails, UsageError for an option that does not fit the
+    server (a tool that it hasn't, a version that it doesn't speak).
+    """
+    options = lab.options
+    began = time.monotonic()
+    watched = lab.fresh()
+    try:
+        talk = _Talk(watched, lab)
+        version, hello = _greet(talk, options)
+        startup = time.monotonic() - began
+        versions = _versions(version, hello)
+        tools = _tools(talk, version, options.patience)
+        nominee = options.nominee or choose(tools)
+        tool, declared = _chosen(tools, nominee)
+        facts = Facts(
+            options.label or label_of(lab.launch),
+            str(_info(hello).get("name", "")),
+            str(_info(hello).get("version", "")),
+            version,
+            versions,
+            tuple(str(each.get("name")) for each in tools),
+            nominee,
+            tool,
+            declared,
+            options.policy or "continue",
+            startup,
+            watched.session.process.measure(),
+        )
+        watched.recording.take()
+        lab.note(watched)
+        return facts if options.policy else replace(facts, policy=_policy(talk, facts))
+    finally:
+        watched.stop()
+
+
+def _greet(talk: _Talk, options: Options) -> tuple[Version, Mapping[str, Any]]:
+    """Open the session in the version that is asked for, or the newest that the server speaks."""
+    names = talk.fresh_names()
+    if options.protocol == _LATEST:
+        return _LATEST, _discover(talk, options)
+    asked = options.protocol or _NEWEST
+    raw = initialize(json.dumps(asked).encode(), names.ident("h")).raw
+    reply = talk.ask(raw, names.ident("h"), options.start_patience)
+    if reply is None:
+        raise _silent(talk, options)
+    if "result" not in reply:
+        if options.protocol is None:
+            return _LATEST, _discover(talk, options)
+        raise TargetError(
+            f"the server refused initialize ({_said(reply)})", "try another --protocol"
+        )
+    spoken = reply["result"].get("protocolVersion")
+    version = _known(spoken)
+    if version is None:
+        raise TargetError(f"the server speaks {spoken!r}, which is no known version of MCP", "")
+    if options.protocol and version != options.protocol:
+        raise UsageError(
+            f"the server answers {options.protocol} with {version}", "leave --protocol out"
+        )
+    talk.watched.session.send(INITIALIZED.raw)
+    return version, reply["result"]
+
+
+def _known(spoken: object) -> Version | None:
+    return next((known for known in VERSIONS if known == spoken), None)
+
+
+def _discover(talk: _Talk, options: Options) -> Mapping[str, Any]:
+    names = talk.fresh_names()
+    reply = talk.ask(ping(_LATEST, names.ident("d")).raw, names.ident("d"), options.start_patience)
+    if reply is None:
+        raise _silent(talk, options)
+    if "result" not in reply:
+        raise TargetError(
+            f"the server refused server/discover ({_said(reply)})", "try another --protocol"
+        )
+    result = reply["result"]
+    return result if isinstance(result, dict) else {}
+
+
+def _said(reply: Mapping[str, Any]) -> str:
+    error = reply.get("error")
+    return str(error.get("message", error))[:200] if isinstance(error, dict) else "no result"
+
+
+def _silent(talk: _Talk, options: Options) -> TargetError:
+    """The sentence for a server that did not answer its first request."""
+    session, process = talk.watched.session, talk.watched.session.process
+    if process.gone or process.stdout.ended:
+        gone, unread = process.wait(1.0), 0
+    else:
+        gone, unread = False, process.unread()
+    wrote = bytes(process.stdout.data[:80])
+    status = session.stop()
+    last = bytes(process.stderr.data).strip().rpartition(b"\n")[2][:200].decode(errors="replace")
+    why = f"; its last words on stderr: {last}" if last else ""
+    printed = f" after printing {wrote!r} on stdout" if wrote else ""
+    if gone:
+        return TargetError(
+            f"the server exited at once ({status}){printed}{why}", "run the command by hand"
+        )
+    if process.stdout.ended:
+        return TargetError(f"the server closed its stdout at once{printed}{why}", "see its stderr")
+    seconds = f"{options.start_patience:g} s"
+    if wrote:
+        return TargetError(
+            f"the server printed {wrote!r} but answered no initialize within {seconds}{why}",
+            "it must speak MCP on stdout",
+        )
+    if unread:
+        return TargetError(
+            f"the server did not read its stdin within {seconds}{why}",
+            "is this a stdio server? If it only starts slowly, give --start-patience",
+        )
+    return TargetError(
+        f"the server printed nothing within {seconds}{why}",
+        "is this a stdio server? If it only starts slowly, give --start-patience",
+    )
+
+
+def _info(hello: Mapping[str, Any]) -> Mapping[str, Any]:
+    info = hello.get("serverInfo")
+    if not isinstance(info, dict):
+        meta = hello.get("_meta")
+        info = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else {}
+    return info if isinstance(info, dict) else {}
+
+
+def _versions(version: Version, hello: Mapping[str, Any]) -> tuple[Version, ...]:
+    told = hello.get("supportedVersions")
+    also = told if isinstance(told, list) else []
+    return tuple(known for known in VERSIONS if known == version or known in also)
+
+
+def _tools(talk: _Talk, version: Version, patience: float) -> list[dict[str, Any]]:
+    """All tools that the server lists, over its pages."""
+    tools: list[dict[str, Any]] = []
+    cursor: object = None
+    for _ in range(_PAGES):
+        names = talk.fresh_names()
+        raw = listing(version, names.ident("l")).raw
+        if cursor is not None:
+            raw = _with_cursor(raw, cursor)
+        reply = talk.ask(raw, names.ident("l"), patience)
+        result = (reply or {}).get("result")
+        if not isinstance(result, dict):
+            break
+        tools += [each for each in result.get("tools") or [] if isinstance(each, dict)]
+        cursor = result.get("nextCursor")
+        if not isinstance(cursor, str):
+            break
+    return tools
+
+
+def _with_cursor(raw: bytes, cursor: object) -> bytes:
+    value = json.loads(raw)
+    value.setdefault("params", {})["cursor"] = cursor
+    return json.dumps(value).encode() + b"\n"
+
+
+def _chosen(tools: list[dict[str, Any]], nominee: Nominee | None) -> tuple[Tool | None, bool]:
+    if nominee is None:
+        return None, False
+    found = next((each for each in tools if each.get("name") == nominee.name), None)
+    if found is None:
+        names = ", ".join(str(each.get("name")) for each in tools) or "none"
+        raise UsageError(f"the server has no tool {nominee.name!r}", f"it has: {names}")
+    return declaration(found, nominee)
+
+
+def _policy(talk: _Talk, facts: Facts) -> Policy:
+    """What the session does after a frame that every reader must reject: half an object."""
+    names = talk.fresh_names()
+    raw = b'{"jsonrpc":"2.0","id":\n' + ping(facts.version, names.ident("s")).raw
+    reply = talk.ask(raw, names.ident("s"), talk.lab.options.patience)
+    return "close" if reply is None else "continue"

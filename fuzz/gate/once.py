@@ -1,0 +1,66 @@
+"""One case in one fresh process: what replay and minimizing ask for.
+
+The key insight: everything that decides how a case is run is in its bytes and in the options, so
+the same file shows the same finding, or shows that it is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from fuzz.gate.controls import Controls
+from fuzz.gate.lab import Lab, Ready, ready
+from fuzz.gate.learn import learn
+from fuzz.gate.records import Facts, Options, Trial
+from fuzz.gate.smoke import at_the_end, missing_tools
+from fuzz.gate.verdicts import Charge, judge
+from oracles.records import Finding
+from strategies.records import Case
+from targets.command.records import Launch
+
+__all__ = ["examine_command"]
+
+
+_known: dict[tuple[str, Options], Facts] = {}
+"""What servers told about themselves: one case may be asked about many times in one process."""
+
+
+def examine_command(
+    case: Case,
+    launch: Launch,
+    settings: Mapping[str, str] | None = None,
+    *,
+    target: str = "",
+) -> list[Finding]:
+    """Every finding that one case shows in one fresh process of ``launch``.
+
+    ``settings`` are those of :meth:`Options.settings`, ``target`` is the label in signatures. The
+    server is asked about itself the first time. A good session is also ended at once, to see
+    whether replies are lost and the process goes. Raises TargetError for a launch that fails,
+    UsageError for options that don't fit the server.
+    """
+    options = Options.of(settings or {}, label=target)
+    lab = Lab(launch, options)
+    key = repr(launch), options
+    try:
+        if key not in _known:
+            _known[key] = learn(lab)
+        known = _known[key]
+        eof = not case.data.endswith(b"\n")
+        trial = Trial("replay", "replay", "after", case, eof=eof)
+        prepared = ready(trial, known.contract(options.profile, case.version))
+        return [charge.finding for charge in _charges(lab, known, prepared)]
+    finally:
+        lab.close()
+
+
+def _charges(lab: Lab, facts: Facts, prepared: Ready) -> list[Charge]:
+    seen = lab.run(prepared, facts, grace=0.3)
+    control = Controls(lab, facts).of(prepared)
+    charges = judge(prepared, seen, facts, control)
+    if all(frame.accepted for frame in prepared.judgement.frames):
+        ended = replace(prepared, trial=replace(prepared.trial, eof=True))
+        charges += at_the_end(lab, facts, ended)[1]
+        charges += missing_tools(facts, lab.options.expected_tools)
+    return charges

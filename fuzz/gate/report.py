@@ -1,0 +1,199 @@
+"""The gate's result for people and for programs, and its progress while it runs.
+
+The key insight: two verdicts stand side by side, never added up: did what had to be rejected act,
+and did the server still serve a good request afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import TextIO
+
+from fuzz.gate.formats import explained
+from fuzz.gate.records import Attempt, Begun, Event, Flaw, FlawFound, Report, Step
+from fuzz.report import printable
+from oracles.rules import BY_ID
+
+__all__ = ["as_json", "as_table", "plain"]
+
+_SHOWN = 160
+_NAMED = 6
+_EVERY = 10.0
+
+
+def plain(stream: TextIO) -> Callable[[Event], None]:
+    """A listener that writes a line for each finding, and one now and then."""
+    told = [time.monotonic()]
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Begun):
+            print(_opening(event), file=stream, flush=True)
+        elif isinstance(event, FlawFound):
+            print(f"FOUND {_title(event.flaw)}", file=stream, flush=True)
+        elif isinstance(event, Step) and time.monotonic() - told[0] >= _EVERY:
+            told[0] = time.monotonic()
+            text = f"{event.seconds:.0f} s, {event.trials:,} trials, {event.flaws} findings"
+            print(text, file=stream, flush=True)
+
+    return listen
+
+
+def _opening(event: Begun) -> str:
+    facts = event.facts
+    return printable(
+        f"{facts.name or facts.label} {facts.release}, MCP {facts.version}, policy {facts.policy}, "
+        f"{len(facts.tools)} tools, {event.trials} trials planned"
+    )
+
+
+def _title(flaw: Flaw) -> str:
+    found = flaw.finding
+    mark = " (expected)" if flaw.known else ""
+    return printable(f"{found.oracle} {found.rule}: {found.summary}{mark}")
+
+
+def as_table(report: Report) -> str:
+    """The report for people: verdict, findings, then what was exercised and who looked."""
+    lines = [*_verdict(report), ""]
+    for number, flaw in enumerate(report.flaws, 1):
+        lines += [*_flaw(number, flaw, report), ""]
+    return "\n".join([*lines, *_attempts(report), "", *_watchers(report), *_notes(report)])
+
+
+def _verdict(report: Report) -> Iterator[str]:
+    facts, tally = report.facts, report.tally
+    new = sum(not flaw.known for flaw in report.flaws)
+    known = len(report.flaws) - new
+    total = sum((a.sent for a in tally.attempts.values()), 0)
+    said = f"{new} findings" if new else "Nothing found"
+    also = f" ({known} more are expected)" if known else ""
+    yield printable(
+        f"{facts.name or facts.label} {facts.release}, MCP {facts.version}: {said}{also}"
+    )
+    yield (
+        f"{total:,} trials, {tally.frames:,} frames, {tally.processes} processes, "
+        f"{report.seconds:.0f} s, budget {report.budget} ({report.reason}), "
+        f"profile {report.profile}, policy {facts.policy}"
+    )
+    yield printable(f"command: {report.command}")
+    yield from (printable(f"env: {name}={value}") for name, value in report.changes.items())
+    called = facts.nominee.name if facts.nominee else "none: name a safe one with --tool"
+    yield printable(f"tool called: {called}")
+
+
+def _flaw(number: int, flaw: Flaw, report: Report) -> Iterator[str]:
+    yield f"{number}. {_title(flaw)}"
+    for name, text in _rows(flaw, report):
+        yield printable(f"   {name:<11} {text}")
+
+
+def _rows(flaw: Flaw, report: Report) -> Iterator[tuple[str, str]]:
+    rule = broken(flaw)
+    statement, source = explained(rule)
+    level = "" if rule not in BY_ID or len(BY_ID[rule].profiles) == 2 else ", strict profile only"
+    yield "rule", f"{rule}: {statement} ({source}{level})"
+    named = ", ".join(flaw.trials[:_NAMED])
+    more = f" and {len(flaw.trials) - _NAMED} more" if len(flaw.trials) > _NAMED else ""
+    yield "shown by", f"{named}{more} ({flaw.place} the handshake)"
+    yield "sent", _bytes(_bad_bytes(flaw))
+    if flaw.offending:
+        yield "offending", _bytes(flaw.offending)
+    yield "command", report.command
+    yield "reproducer", f"{flaw.path} ({len(flaw.case.data):,} bytes)"
+    yield "transcript", flaw.transcript
+    yield "stderr", flaw.stderr
+    yield "replay", flaw.replay
+
+
+def broken(flaw: Flaw) -> str:
+    """The rule that the frame broke where one is known, else that of the oracle."""
+    kinds = flaw.finding.signature.split("|")[3:]
+    return next((k for kind in kinds for k in kind.split() if k in BY_ID), flaw.finding.rule)
+
+
+def _bad_bytes(flaw: Flaw) -> bytes:
+    """The frames of the reproducer that are not of the handshake, in one piece."""
+    plain_frames = (b'"method":"initialize"', b'"notifications/initialized"')
+    frames = [f.raw for f in flaw.case.frames if not any(p in f.raw for p in plain_frames)]
+    return b"".join(frames) or flaw.case.data
+
+
+def _bytes(raw: bytes) -> str:
+    text = repr(raw[:_SHOWN])[1:]
+    return f"{text} ... {len(raw):,} bytes" if len(raw) > _SHOWN else text
+
+
+def _attempts(report: Report) -> Iterator[str]:
+    yield f"{'trials':<30} {'sent':>6} {'acted':>6} {'unusable':>9}"
+    for (family, place), each in sorted(report.tally.attempts.items()):
+        yield _row(f"{family}, {place}", each)
+    for name, number in sorted(report.tally.skipped.items()):
+        yield f"{name:<30} {number:>6} not run, the budget was spent"
+
+
+def _row(name: str, each: Attempt) -> str:
+    return f"{name:<30} {each.sent:>6} {each.acted:>6} {each.unusable:>9}"
+
+
+def _watchers(report: Report) -> Iterator[str]:
+    yield "Effects were looked for in replies, and by:"
+    for name, blind in report.recorders.items():
+        yield f"  {name}: does not see {blind}"
+    for name, reason in report.absent.items():
+        yield f"  {name}: off, {reason}"
+
+
+def _notes(report: Report) -> Iterator[str]:
+    doubts = report.tally.unconfirmed
+    if doubts:
+        yield ""
+        yield "Seen in a living server and not again in a fresh one, so not counted:"
+        yield from (printable(f"  {signature}") for signature in doubts)
+    yield from (printable(note) for note in report.notes)
+
+
+def as_json(report: Report) -> str:
+    """The report for programs: one JSON object."""
+    content = {
+        "server": asdict(report.facts),
+        "command": report.command,
+        "environment": dict(report.changes),
+        "profile": report.profile,
+        "budget": report.budget,
+        "reason": report.reason,
+        "seconds": round(report.seconds, 3),
+        "new": sum(not flaw.known for flaw in report.flaws),
+        "findings": [_plain(flaw) for flaw in report.flaws],
+        "attempts": [
+            {"family": family, "place": place, **asdict(each)}
+            for (family, place), each in sorted(report.tally.attempts.items())
+        ],
+        "frames": report.tally.frames,
+        "processes": report.tally.processes,
+        "skipped": report.tally.skipped,
+        "unconfirmed": report.tally.unconfirmed,
+        "recorders": dict(report.recorders),
+        "recorders_off": dict(report.absent),
+        "notes": list(report.notes),
+    }
+    return json.dumps(content, indent=1)
+
+
+def _plain(flaw: Flaw) -> dict[str, object]:
+    return {
+        **asdict(flaw.finding),
+        "broken": broken(flaw),
+        "source": explained(broken(flaw))[1],
+        "trials": list(flaw.trials),
+        "place": flaw.place,
+        "known": flaw.known,
+        "sent_hex": _bad_bytes(flaw)[:_SHOWN].hex(),
+        "offending_hex": flaw.offending[:_SHOWN].hex(),
+        "path": flaw.path,
+        "transcript": flaw.transcript,
+        "stderr": flaw.stderr,
+        "replay": flaw.replay,
+    }

@@ -1,0 +1,307 @@
+"""The whole gate: learn, smoke, screen, confirm, report, within a budget.
+
+The key insight: one place decides what is new. Whatever a trial shows is led to a signature; the
+first of each is run again in a fresh process, made small and put on disk before the next trial, and
+every later one is only counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+
+from fuzz.gate.cases import Maker
+from fuzz.gate.confirm import Confirmed, Confirmer
+from fuzz.gate.controls import Controls
+from fuzz.gate.files import Filing, shown_command
+from fuzz.gate.lab import Lab, Ready, ready
+from fuzz.gate.learn import learn
+from fuzz.gate.plan import Plan, plan
+from fuzz.gate.records import (
+    Attempt,
+    Begun,
+    Budget,
+    Facts,
+    Flaw,
+    FlawFound,
+    Listener,
+    Options,
+    Report,
+    Seen,
+    Step,
+    Tally,
+    Trial,
+)
+from fuzz.gate.redact import Redactor
+from fuzz.gate.causes import CAUSES
+from fuzz.gate.startup import StartupFinding, startup_findings
+from fuzz.gate.smoke import at_the_end, missing_tools, prepared_crowd
+from fuzz.gate.verdicts import Charge, acted, judge, usable
+from fuzz.gate.warm import Warm
+from fuzz.gate.wire import Wording
+from fuzz.store import Store, case_from_bytes
+from targets.command.records import Launch
+
+__all__ = ["SECONDS", "gate"]
+
+SECONDS: dict[Budget, float] = {"quick": 30.0, "release": 300.0, "nightly": 3_600.0}
+"""How long new trials are begun."""
+
+_SHRINK: dict[Budget, float] = {"quick": 1.0, "release": 10.0, "nightly": 60.0}
+_WARM_SHARE = 0.5
+_TRIES = 2
+_AHEAD = 2
+_TOLD_EVERY = 0.5
+
+
+def gate(  # noqa: PLR0913 - the terms of one gate
+    launch: Launch,
+    options: Options,
+    budget: Budget,
+    out: Path,
+    listener: Listener,
+    *,
+    crashes: Path = Path("crashes"),
+    seconds: float | None = None,
+) -> Report:
+    """Run the gate on one launch command; findings are put below ``out`` as they come.
+
+    ``seconds`` replaces those of the budget. Raises TargetError for a launch that fails and
+    UsageError for options that don't fit the server.
+    """
+    store = Store(out)
+    store.prepare()
+    lab = Lab(launch, options)
+    try:
+        facts = learn(lab)
+        runner = _Runner(lab, facts, budget, store, listener, seconds or SECONDS[budget])
+        reason = runner.run(crashes)
+        return runner.report(reason)
+    finally:
+        lab.close()
+
+
+@dataclass(slots=True)
+class _Runner:
+    """One run in the making."""
+
+    lab: Lab
+    facts: Facts
+    budget: Budget
+    store: Store
+    listener: Listener
+    seconds: float
+    began: float = field(default_factory=time.monotonic)
+    tally: Tally = field(default_factory=Tally)
+    flaws: dict[str, Flaw] = field(default_factory=dict)
+    doubts: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    done: int = 0
+    told: float = 0.0
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    maker: Maker = field(init=False)
+    confirmer: Confirmer = field(init=False)
+    filing: Filing = field(init=False)
+    warm: Warm = field(init=False)
+
+    def __post_init__(self) -> None:
+        options, facts = self.lab.options, self.facts
+        self.maker = Maker(facts, Wording.of(facts.nominee), facts.version, options.seed)
+        self.warm = Warm(self.lab, facts)
+        self.confirmer = Confirmer(
+            self.lab,
+            facts,
+            Controls(self.lab, facts),
+            self.warm if facts.policy == "continue" else None,
+            _SHRINK[self.budget],
+            lambda: next(self.numbers),
+        )
+        hide = Redactor.of(self.lab.launch)
+        self.filing = Filing(self.store, self.lab.launch, options, facts, hide)
+
+    def run(self, crashes: Path) -> str:
+        """Everything, until the budget is spent; says how it ended."""
+        self.lab.keep_spares(_AHEAD)
+        todo = plan(self.maker, self.budget, self.numbers, crashes)
+        total = len(todo.warm) + len(todo.cold)
+        command = shown_command(self.lab.launch, self.filing.hide)
+        self.listener(Begun(self.facts, command, tuple(self.lab.blind), total))
+        try:
+            self._smoke()
+            whole = self._trials(todo)
+            whole = self._startup() and whole
+            for more in todo.more:
+                if self._late(1.0):
+                    break
+                self._trials(more)
+        except KeyboardInterrupt:
+            return "interrupted"
+        finally:
+            self.warm.close()
+        return "done" if whole else "budget"
+
+    def _late(self, share: float) -> bool:
+        return time.monotonic() - self.began >= self.seconds * share
+
+    def _smoke(self) -> None:
+        prepared = prepared_crowd(self.maker, self.lab, self.facts, next(self.numbers))
+        seen, charges = at_the_end(self.lab, self.facts, prepared)
+        for charge in charges:
+            again = at_the_end(self.lab, self.facts, prepared)[1]
+            if any(c.finding.signature == charge.finding.signature for c in again):
+                self._file(Confirmed(charge, prepared, seen))
+        for charge in missing_tools(self.facts, self.lab.options.expected_tools):
+            self._file(Confirmed(charge, prepared, seen))
+        good = self._ready(self.maker.good(next(self.numbers)))
+        self._take(good, self.confirmer.examine(good)[1])
+
+    def _startup(self) -> bool:
+        """What each cause of noise at start and end adds; say whether all were tried."""
+        lab, tried = self.lab, 0
+        for cause in CAUSES:
+            if self._late(1.0):
+                break
+            tried += 1
+            found = list(startup_findings(lab.launch, self.facts, lab.options, [cause]))
+            self._tally("startup", "before", acted=False, usable=not found)
+            for each in found:
+                self._noise(each)
+        if tried < len(CAUSES):
+            self.tally.skipped["startup before"] = len(CAUSES) - tried
+        return tried == len(CAUSES)
+
+    def _noise(self, found: StartupFinding) -> None:
+        """File what a start showed: it was in a fresh process."""
+        started = found.started
+        case = case_from_bytes(started.stdin, protocol=self.facts.version)
+        trial = Trial(f"startup-{started.cause.name}", "startup", "before", case, eof=True)
+        lines = tuple(started.stdout.split(b"\n"))
+        seen = Seen(lines[:-1], lines[-1], stderr=started.stderr, stdin=started.stdin)
+        confirmed = Confirmed(Charge(found.finding, found.offending), self._ready(trial), seen)
+        self._file(confirmed, launch=started.launch)
+
+    def _trials(self, todo: Plan) -> bool:
+        """Run a plan; say whether all of it was run."""
+        whole = True
+        if self.facts.policy == "continue":
+            base = self.lab.run(self._ready(self.maker.good(next(self.numbers))), self.facts)
+            whole = self._screen(todo.warm, base)
+            cold: Iterable[Trial] = todo.cold
+        else:
+            cold = (*todo.cold, *todo.warm)
+        return self._fresh(cold) and whole
+
+    def _screen(self, trials: tuple[Trial, ...], base: Seen) -> bool:
+        """Trials in a living server, until their share of the budget is spent."""
+        fed = 0
+
+        def feed() -> Iterator[Ready]:
+            nonlocal fed
+            for trial in trials:
+                if self._late(_WARM_SHARE):
+                    return
+                fed += 1
+                yield self._ready(trial)
+
+        suspects: dict[str, list[Ready]] = {}
+        for prepared, seen in self.warm.screen(feed()):
+            charges = judge(prepared, seen, self.facts, base)
+            self._count(prepared, charges)
+            for charge in charges:
+                suspects.setdefault(charge.finding.signature, []).append(prepared)
+        self._skip(trials[fed:])
+        self._pursue(suspects)
+        return fed == len(trials)
+
+    def _pursue(self, suspects: dict[str, list[Ready]]) -> None:
+        """Run again what looked wrong, the simplest trial of each signature first."""
+        for signature, trials in suspects.items():
+            for prepared in sorted(trials, key=lambda each: len(each.trial.case.data)):
+                self._follow(prepared, signature)
+
+    def _fresh(self, trials: Iterable[Trial]) -> bool:
+        """Trials in fresh processes, until the budget is spent."""
+        left = iter(trials)
+        for trial in left:
+            if self._late(1.0):
+                self._skip([trial, *left])
+                return False
+            prepared = self._ready(trial)
+            self._take(prepared, self.confirmer.examine(prepared, grace=0.1)[1])
+        return True
+
+    def _skip(self, trials: Iterable[Trial]) -> None:
+        for trial in trials:
+            key = f"{trial.family} {trial.place}"
+            self.tally.skipped[key] = self.tally.skipped.get(key, 0) + 1
+
+    def _ready(self, trial: Trial) -> Ready:
+        contract = self.facts.contract(self.lab.options.profile, trial.case.version)
+        return ready(trial, contract)
+
+    def _take(self, prepared: Ready, charges: list[Charge]) -> None:
+        """Count a trial, and follow what it showed for the first time."""
+        self._count(prepared, charges)
+        for charge in charges:
+            self._follow(prepared, charge.finding.signature)
+
+    def _count(self, prepared: Ready, charges: list[Charge]) -> None:
+        trial = prepared.trial
+        self._tally(trial.family, trial.place, acted=acted(charges), usable=usable(charges))
+        self.tally.frames += len(trial.case.frames)
+
+    def _tally(self, family: str, place: str, *, acted: bool, usable: bool) -> None:
+        attempt = self.tally.attempts.get((family, place), Attempt())
+        self.tally.attempts[family, place] = attempt.plus(acted=acted, usable=usable)
+        self.done += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        now = time.monotonic() - self.began
+        if now - self.told >= _TOLD_EVERY:
+            self.told = now
+            self.listener(Step(now, self.done, len(self.flaws)))
+
+    def _follow(self, prepared: Ready, signature: str) -> None:
+        name = prepared.trial.name
+        known = self.flaws.get(signature)
+        if known is not None:
+            if name not in known.trials:
+                self.flaws[signature] = replace(known, trials=(*known.trials, name))
+            return
+        if self.doubts.get(signature, 0) >= _TRIES:
+            return
+        for found in self.confirmer.confirm(prepared, signature):
+            if found.charge.finding.signature not in self.flaws:
+                self._file(found, name)
+        if signature not in self.flaws:
+            self.doubts[signature] = self.doubts.get(signature, 0) + 1
+            self.tally.unconfirmed[signature] = self.doubts[signature]
+        else:
+            self.tally.unconfirmed.pop(signature, None)
+
+    def _file(self, found: Confirmed, trial: str = "", launch: Launch | None = None) -> None:
+        flaw = self.filing.file(found, (trial or found.prepared.trial.name,), launch)
+        self.flaws[flaw.finding.signature] = flaw
+        self.listener(FlawFound(flaw))
+
+    def report(self, reason: str) -> Report:
+        """The result."""
+        self.tally.processes = self.lab.processes
+        return Report(
+            self.facts,
+            shown_command(self.lab.launch, self.filing.hide),
+            self.filing.hide.env(self.lab.launch.env),
+            self.lab.options.profile,
+            self.budget,
+            tuple(self.flaws.values()),
+            self.tally,
+            dict(self.lab.blind),
+            dict(self.lab.absent),
+            time.monotonic() - self.began,
+            reason,  # type: ignore[arg-type]
+            tuple(self.notes),
+        )

@@ -1,0 +1,220 @@
+"""Many trials in one living server: pipelined for speed, one at a time where that is in doubt.
+
+The key insight: this is a screen and no verdict. Every name and id is a trial's own, so most of
+what comes back can be told apart whatever its order; the trials for which it can't be are sent
+alone, and whatever looks wrong is run again in a fresh process by others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from fuzz.gate.lab import Key, Lab, Ready, Replies, Watched, responses
+from fuzz.gate.records import Facts, Seen
+from fuzz.gate.wire import INITIALIZED, STATELESS, Names, initialize, numbers_in, tokens_in
+from oracles.transcript_judge import judge_reply
+from targets.effects.records import Observed
+from targets.errors import TargetError
+
+__all__ = ["Warm"]
+
+_WINDOW = 64
+_LINGER = 0.02
+
+
+@dataclass(slots=True)
+class _Window:
+    """Trials in flight, the ids that they wait for, and what has come for each."""
+
+    trials: Sequence[Ready]
+    lines: dict[int, list[bytes]] = field(default_factory=dict)
+    effects: dict[int, list[Observed]] = field(default_factory=dict)
+    stray: list[bytes] = field(default_factory=list)
+    owed: set[Key] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for each in self.trials:
+            self.lines[each.trial.number] = []
+            self.effects[each.trial.number] = []
+            self.owed |= _warm_ids(each)
+
+
+def _warm_ids(prepared: Ready) -> set[Key]:
+    """The ids that a trial waits for in a session that has had its handshake."""
+    opening = prepared.trial.opening
+    return {
+        (type(name), name)
+        for frame in prepared.judgement.frames
+        if frame.start >= opening
+        for name in frame.ids
+        if (type(name), name) in prepared.owed
+    }
+
+
+def _alone(prepared: Ready) -> bool:
+    """Whether what a trial brings about can't be told from that of its neighbours.
+
+    So it is where its bad frame has no id of ours, or asks for pauses; and where it may take
+    megabytes.
+    """
+    trial = prepared.trial
+    frames = prepared.judgement.frames
+    data = trial.case.data
+    if trial.case.cuts or len(data) > 65_536:
+        return True
+    bad = [f for f in frames if f.start >= trial.opening and not f.accepted]
+    return any(
+        not tokens_in(data[f.start : f.end]) or (not f.ids and f.layer == "rpc") for f in bad
+    )
+
+
+class Warm:
+    """One living server after another, for trials that can share one."""
+
+    def __init__(self, lab: Lab, facts: Facts) -> None:
+        self._lab, self._facts = lab, facts
+        self._watched: Watched | None = None
+        self._read = 0
+        self.frames = 0
+
+    def close(self) -> None:
+        """End the living server."""
+        if self._watched is not None:
+            self._watched.stop()
+            self._watched = None
+
+    def _living(self) -> Watched:
+        """The living server, or a fresh one that has had its handshake. Raises TargetError."""
+        if self._watched is None:
+            self._watched = self._lab.fresh()
+            self._open(self._watched)
+        return self._watched
+
+    def _open(self, watched: Watched) -> None:
+        session, version = watched.session, self._facts.version
+        if version != STATELESS:
+            ident = Names(0).ident("h")
+            session.send(initialize(b'"%b"' % version.encode(), ident).raw)
+            patience = self._lab.options.start_patience
+            if not session.wait_for([ident.strip(b'"')], patience):
+                self.close()
+                raise TargetError(
+                    f"a fresh server answered no initialize within {patience:g} s, though one did "
+                    "before",
+                    "see whether its start depends on what another left behind",
+                )
+            session.send(INITIALIZED.raw)
+        self._read = len(session.lines)
+
+    def screen(self, trials: Iterable[Ready]) -> Iterator[tuple[Ready, Seen]]:
+        """What was seen of each trial, in no fixed order. Raises TargetError.
+
+        The next window is on its way while the replies to the last one are read.
+        """
+        pending: _Window | None = None
+        source = iter(trials)
+        while batch := list(islice(source, _WINDOW)):
+            alone = [each for each in batch if _alone(each)]
+            window = _Window([each for each in batch if not _alone(each)])
+            self._send(window)
+            if pending is not None:
+                failed = yield from self._settle(pending)
+                if failed:
+                    # What was behind a server that fell silent was never read: it is sent again.
+                    yield from self.one_by_one([*failed, *window.trials])
+                    window = _Window(())
+            pending = window
+            if alone:
+                failed = yield from self._settle(pending)
+                pending = None
+                yield from self.one_by_one([*failed, *alone])
+        if pending is not None:
+            failed = yield from self._settle(pending)
+            yield from self.one_by_one(failed)
+
+    def _send(self, window: _Window) -> None:
+        if window.trials:
+            parts = [each.trial.case.data[each.trial.opening :] for each in window.trials]
+            self.frames += sum(part.count(b"\n") for part in parts)
+            self._living().session.send(b"".join(parts))
+
+    def _settle(self, window: _Window) -> Generator[tuple[Ready, Seen], None, list[Ready]]:
+        """Wait for the window's replies; give what is certain, return what must be run again."""
+        if not window.trials:
+            return []
+        watched = self._living()
+        complete = self._gather(watched, window)
+        if not complete or window.stray:
+            self.close()
+            return list(window.trials)
+        for each in window.trials:
+            number = each.trial.number
+            lines, effects = tuple(window.lines[number]), tuple(window.effects[number])
+            yield each, Seen(lines, effects=effects, since=each.trial.opening)
+        return []
+
+    def _gather(self, watched: Watched, window: _Window) -> bool:
+        session = watched.session
+        missing = set(window.owed)
+
+        def done() -> bool:
+            session.collect()
+            for line in session.lines[self._read :]:
+                self._sort(line, window, missing)
+            self._read = len(session.lines)
+            return not missing
+
+        complete = session.process.pump_until(done, self._lab.options.patience)
+        for effect in watched.recording.take():
+            for number in {*numbers_in(effect.detail), *numbers_in(effect.content)}:
+                if number in window.effects:
+                    window.effects[number].append(effect)
+        return complete
+
+    def _sort(self, line: bytes, window: _Window, missing: set[Key]) -> None:
+        """Put a line to the trial whose name it has; what has none is harmless, or a stray."""
+        verdict = judge_reply(line, self._facts.version)
+        answered = list(responses(verdict))
+        missing -= {(type(r.id), r.id) for r in answered if r.id is not None}
+        mine = next((n for n in numbers_in(line) if n in window.lines), None)
+        if mine is not None:
+            window.lines[mine].append(line)
+        elif verdict.rule not in ("", "mcp-method") or any(r.is_result for r in answered):
+            window.stray.append(line)
+
+    def one_by_one(self, trials: Iterable[Ready]) -> Iterator[tuple[Ready, Seen]]:
+        """What was seen of each trial, sent alone to a living server. Raises TargetError."""
+        for each in trials:
+            yield each, self.alone(each)
+
+    def alone(self, prepared: Ready, patience: float | None = None) -> Seen:
+        """One trial, alone in a living server; a server that it spoils is not used again."""
+        watched = self._living()
+        session, trial = watched.session, prepared.trial
+        watched.recording.take()
+        session.collect()
+        begun, replies = len(session.lines), Replies(session, trial.case.version)
+        cuts = [cut - trial.opening for cut in trial.case.cuts if cut > trial.opening]
+        data = trial.case.data[trial.opening :]
+        session.send(data, cuts)
+        self.frames += data.count(b"\n")
+        complete = replies.wait(_warm_ids(prepared), patience or self._lab.options.patience)
+        session.linger(_LINGER)
+        alive = complete and not session.process.gone
+        seen = Seen(
+            tuple(session.lines[begun:]),
+            session.tail,
+            tuple(watched.recording.take()),
+            complete,
+            alive or not session.process.gone,
+            "exited" if session.process.gone else "open",
+            "exit" if session.process.gone else "",
+            peak_bytes=session.process.measure(),
+            since=trial.opening,
+        )
+        self._read = len(session.lines)
+        if not alive or seen.tail or any(not line.startswith((b"{", b"[")) for line in seen.lines):
+            self.close()
+        return seen

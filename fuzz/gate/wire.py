@@ -1,0 +1,205 @@
+"""Good frames for a server that is known only from outside, and names by which they are traced.
+
+The key insight: the grammar's damage knows one abstract call, ``record`` with an ``action``. So a
+frame is damaged in those words and then reworded for the tool of the server: the damage stays what
+its name says, and a call that it smuggles in is one that the server would really execute.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from dataclasses import dataclass
+
+from fuzz.errors import UsageError
+from fuzz.gate.records import Nominee
+from strategies.records import Frame, Version
+
+__all__ = [
+    "INITIALIZED",
+    "TOKEN",
+    "Names",
+    "Wording",
+    "anonymous",
+    "initialize",
+    "listing",
+    "numbers_in",
+    "ping",
+    "restamp",
+    "tokens_in",
+]
+
+STATELESS = "2026-07-28"
+INITIALIZED = Frame(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+TOKEN = re.compile(rb"wf([0-9a-f]{4})c(\d{6})([a-z]+)")
+_RUN = secrets.token_hex(2)
+_META = (
+    b'"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+    b'"io.modelcontextprotocol/clientCapabilities":{}}'
+)
+_ABSTRACT = re.compile(rb'\{"action":"(wf[0-9a-z]*)"\}')
+_ACTION = re.compile(rb'"(action|ACTION|Action|\\u0061ction)"(?::"(wf[0-9a-z]*)")?')
+_NAME = re.compile(rb'"(?:record|admin_reset)"')
+_CALL = re.compile(
+    rb'"method":"tools/call","params":\{("_meta":\{[^{}]*\{\}\},)?'
+    rb'"name":"(?:record|admin_reset)","arguments":\{"action":"wf[0-9a-z]*"\}\}'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of one trial: action names and request ids that nothing else uses.
+
+    A role is a lower-case letter: ``t`` the frame that is damaged, ``p`` the probe after it, ``s``
+    the sentinel, ``h`` the handshake.
+    """
+
+    number: int
+
+    def action(self, role: str) -> str:
+        return f"wf{_RUN}c{self.number:06d}{role}"
+
+    def ident(self, role: str) -> bytes:
+        """A raw id; it ends in ``i``, so that no echo of an action is taken for it."""
+        return f'"{self.action(role)}i"'.encode()
+
+
+def tokens_in(raw: bytes) -> set[bytes]:
+    """Every name of ours in some bytes, whole: that of a hidden call is not that of its host."""
+    return {match.group() for match in TOKEN.finditer(raw)}
+
+
+def numbers_in(raw: bytes) -> list[int]:
+    """The trials whose names are in some bytes, in order."""
+    return [int(match[2]) for match in TOKEN.finditer(raw)]
+
+
+def anonymous(raw: bytes) -> bytes:
+    """The same bytes with the run and number of every name made equal."""
+    return TOKEN.sub(rb"wf0000c000000\3", raw)
+
+
+def restamp(raw: bytes, number: int) -> bytes:
+    """The same bytes under the names of another trial; the length stays."""
+    return TOKEN.sub(b"wf%bc%06d\\3" % (_RUN.encode(), number), raw)
+
+
+def _request(ident: bytes, method: bytes, params: bytes = b"") -> bytes:
+    tail = b',"params":' + params if params else b""
+    return b'{"jsonrpc":"2.0","id":%b,"method":"%b"%b}\n' % (ident, method, tail)
+
+
+def initialize(version: bytes, ident: bytes) -> Frame:
+    """An ``initialize`` whose ``protocolVersion`` is the raw JSON value ``version``."""
+    named = b'"protocolVersion":%b,' % version if version else b""
+    params = b'{%b"capabilities":{},"clientInfo":{"name":"wirefence","version":"1"}}' % named
+    return Frame(_request(ident, b"initialize", params))
+
+
+def ping(version: Version, ident: bytes) -> Frame:
+    """The cheapest request that every server must answer."""
+    if version == STATELESS:
+        return Frame(_request(ident, b"server/discover", b"{%b}" % _META))
+    return Frame(_request(ident, b"ping"))
+
+
+def listing(version: Version, ident: bytes, nonce: str = "") -> Frame:
+    """A ``tools/list``."""
+    params = b"{%b}" % _META if version == STATELESS else b""
+    return Frame(_request(ident, b"tools/list", params), nonce)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How the abstract call is said to one server.
+
+    ``key`` is the argument that is a string with ``{nonce}`` in it, ``""`` where none is (then the
+    arguments are always the same, or hold the name deeper); ``value`` is that string. ``others``
+    are the remaining members, raw. Without a nominee, ``tools/list`` stands for a call.
+    """
+
+    tool: bytes = b""
+    key: str = ""
+    value: str = ""
+    others: tuple[bytes, ...] = ()
+    whole: str = ""
+
+    @classmethod
+    def of(cls, nominee: Nominee | None) -> Wording:
+        """Read a nominee's arguments. Raises UsageError where they are no JSON object."""
+        if nominee is None:
+            return cls()
+        members = _members(nominee)
+        tool = json.dumps(nominee.name).encode()
+        key = next(
+            (k for k, v in members.items() if isinstance(v, str) and "{nonce}" in v and k), ""
+        )
+        others = tuple(
+            b"%b:%b" % (json.dumps(name).encode(), json.dumps(value).encode())
+            for name, value in members.items()
+            if name != key
+        )
+        return cls(tool, key, str(members.get(key, "")), others, json.dumps(members))
+
+    def call(self, version: Version, ident: bytes, nonce: str, meta: bytes = b"") -> Frame:
+        """A good call in abstract words, to be damaged and then reworded."""
+        if not self.tool:
+            return listing(version, ident, nonce)
+        base = _META[:-1] + (b"," + meta if meta else b"") + b"}" if version == STATELESS else b""
+        carried = base or (b'"_meta":{%b}' % meta if meta else b"")
+        members = [carried] if carried else []
+        members += [b'"name":"record"', b'"arguments":' + self._abstract(nonce)]
+        return Frame(_request(ident, b"tools/call", b"{%b}" % b",".join(members)), nonce)
+
+    def _abstract(self, nonce: str) -> bytes:
+        if not self.key:
+            return self._arguments(nonce)
+        return b"{%b}" % b",".join([*self.others, b'"action":"%b"' % nonce.encode()])
+
+    def _arguments(self, nonce: str) -> bytes:
+        return self.whole.replace("{nonce}", nonce).encode()
+
+    def reword(self, raw: bytes) -> bytes:
+        """Say every abstract call in some bytes, whole or damaged, in the server's words."""
+        if not self.tool:
+            return _CALL.sub(_listed, raw)
+        raw = _ABSTRACT.sub(lambda match: self._full(match[1].decode()), raw)
+        if self.key:
+            raw = _ACTION.sub(self._member, raw)
+        return _NAME.sub(lambda _: self.tool, raw)
+
+    def _full(self, nonce: str) -> bytes:
+        return self._abstract(nonce) if self.key else self._arguments(nonce)
+
+    def _member(self, match: re.Match[bytes]) -> bytes:
+        name = b'"%b"' % _spelled(self.key, match[1])
+        if match[2] is None:
+            return name
+        return name + b":" + json.dumps(self.value.replace("{nonce}", match[2].decode())).encode()
+
+
+def _members(nominee: Nominee) -> dict[str, object]:
+    try:
+        members = json.loads(nominee.arguments)
+    except ValueError as error:
+        raise UsageError(f"--args is no JSON ({error})", 'give one such as {"x": 1}') from None
+    if not isinstance(members, dict):
+        raise UsageError("--args is no JSON object", 'give an object such as {"x": 1}')
+    return members
+
+
+def _listed(match: re.Match[bytes]) -> bytes:
+    meta = match[1].rstrip(b",") if match[1] else b""
+    return b'"method":"tools/list","params":{%b}' % meta
+
+
+def _spelled(key: str, like: bytes) -> bytes:
+    """The server's argument name, spelled as the damage spelled ``action``."""
+    if like == b"ACTION":
+        key = key.upper()
+    elif like == b"Action":
+        key = key[:1].upper() + key[1:]
+    elif like.startswith(b"\\u"):
+        return b"\\u%04x" % ord(key[0]) + json.dumps(key[1:])[1:-1].encode()
+    return json.dumps(key)[1:-1].encode()
