@@ -94,17 +94,25 @@ class Store:
         *,
         versions: Mapping[str, str],
         launch: Launch | None = None,
+        options: Mapping[str, str] | None = None,
         side: str = "",
         status: Status = "open",
         note: str = "",
     ) -> Path:
         """Put a finding on disk and return the path of its bytes. Raises UsageError.
 
-        ``launch`` is the command that showed it (secrets are left out), ``side`` the parser in
-        another environment as ``wirefence compare`` spells it.
+        ``launch`` is the command that showed it (secrets are left out), ``options`` what the gate
+        was told, ``side`` the parser in another environment as ``wirefence compare`` spells it.
         """
         metadata = describe(
-            finding, case, versions=versions, launch=launch, side=side, status=status, note=note
+            finding,
+            case,
+            versions=versions,
+            launch=launch,
+            options=options,
+            side=side,
+            status=status,
+            note=note,
         )
         return self.put(metadata, case.data)
 

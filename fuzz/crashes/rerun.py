@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
@@ -38,12 +38,14 @@ Method = Literal["forkserver", "spawn"]
 class Subject:
     """What a case is run against: a target by name, and for a server the command that starts it.
 
-    ``side`` is a parser in another environment, as ``wirefence compare`` spells it.
+    ``side`` is a parser in another environment, as ``wirefence compare`` spells it. ``options`` is
+    what the gate was told about the server.
     """
 
     target: str
     launch: Launch | None = None
     side: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 def subject_of(metadata: Metadata) -> Subject:
@@ -52,7 +54,7 @@ def subject_of(metadata: Metadata) -> Subject:
         launch = metadata.command.launch() if metadata.command else None
     except ValueError as error:
         raise UsageError(f"it cannot be started again: {error}", "give the command anew") from error
-    return Subject(metadata.target, launch, metadata.side)
+    return Subject(metadata.target, launch, metadata.side, metadata.options)
 
 
 def findings_of(case: Case, subject: Subject) -> list[Finding]:
@@ -65,7 +67,7 @@ def findings_of(case: Case, subject: Subject) -> list[Finding]:
         # A gate needs much that nothing else here does.
         from fuzz.gate.once import examine_command  # noqa: PLC0415
 
-        return examine_command(case, subject.launch, target=subject.target)
+        return examine_command(case, subject.launch, subject.options, target=subject.target)
     if subject.target == PARSERS:
         return divergences(case)
     return _examiner(subject.target).examine(case)

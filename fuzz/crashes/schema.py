@@ -59,7 +59,8 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ``size`` and ``sha256`` are of the bytes beside it, ``original_size`` of the input that was
     found. ``replaces`` is the hash of the bytes that were there before and may still be, if their
     replacement was cut short. ``cuts`` are the offsets at which the writer paused. A launch command
-    stands in ``command``, a parser in another environment in ``side`` (as ``compare`` spells it).
+    stands in ``command``, with what the gate was told about it in ``options``; a parser in another
+    environment in ``side`` (as ``compare`` spells it).
     """
 
     oracle: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z-]*$")]
@@ -78,6 +79,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     replaces: Digest = ""
     versions: dict[str, str] = {}
     command: Command | None = None
+    options: dict[str, str] = {}
     side: str = ""
     note: str = ""
 
@@ -96,6 +98,7 @@ def describe(  # noqa: PLR0913 - one for each thing that may be known of a findi
     *,
     versions: Mapping[str, str],
     launch: Launch | None = None,
+    options: Mapping[str, str] | None = None,
     side: str = "",
     status: Status = "open",
     note: str = "",
@@ -117,6 +120,7 @@ def describe(  # noqa: PLR0913 - one for each thing that may be known of a findi
         sha256=hashlib.sha256(case.data).hexdigest(),
         versions=dict(versions),
         command=redact(launch) if launch else None,
+        options=dict(options or {}),
         side=side,
         note=note,
     )
