@@ -25,7 +25,7 @@ EFFECTS: dict[str, str] = {
     "memory": "{new} runs out of the memory that is enough for {old}",
     "escapes": "{new} raises an error that its documentation does not name, past handlers",
     "newly-accepted": "what a check on {old} refuses, code behind {new} receives and may act on",
-    "newly-rejected": "{new} refuses traffic that {old} serves, and that a check on {old} passes on",
+    "newly-rejected": "{new} refuses traffic that {old} serves and that a check on {old} passes",
     "number-type": "checks of the type, comparisons of ids and routing take another branch",
     "number-value": "the number that a check sees on one side is not the number used on the other",
     "float-rounding": "thresholds, sums and signatures over the value differ in the last bits",

@@ -21,7 +21,10 @@ from targets.environments import Observation
 __all__ = ["Entry", "Ledger"]
 
 
-_SHRINK_SECONDS = 6.0
+_SHRINK_SECONDS = 10.0
+_ENDINGS = {"dies", "survives", "hangs", "recovers", "memory"}
+_BROKEN = frozenset(("unclosed", "trailing", "syntax"))
+"""What an input may become while it shrinks that ends a process anyway."""
 _LEARNING = 64
 """So many inputs of a class by errors alone are read for the traits they share."""
 
@@ -146,6 +149,7 @@ class Ledger:
         if self.spare <= 0:
             return item, old, new
         best = {item.raw: (old, new)}
+        within |= _BROKEN if effect in _ENDINGS else frozenset()
 
         def keeps_many(raws: Sequence[bytes]) -> list[bool]:
             pairs = self.look(raws, item.form)

@@ -50,13 +50,18 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two sides: classes, and what is counted apart. ``sampled`` refusals had messages compared."""
+    """Two sides: classes, and what is counted apart.
+
+    ``sampled`` refusals had their messages compared; ``unlooked`` differing inputs came in floods
+    of their like and are in no class's count.
+    """
 
     old: str
     new: str
     found: tuple[Found, ...]
     messages: int
     sampled: int
+    unlooked: int
     message_example: str
     values: int
     respelled: int
@@ -114,6 +119,7 @@ def compared(explorer: Explorer, pair: Pair, writings: Writings | None) -> Compa
         tuple(found),
         pair.ledger.messages,
         pair.sampled,
+        pair.unlooked,
         "" if example is None else readable(example.raw),
         0 if writings is None else writings.values,
         0 if writings is None else writings.spelled,

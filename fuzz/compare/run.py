@@ -22,6 +22,8 @@ from fuzz.compare.stream import Batch, Origin, stream
 __all__ = ["Budget", "Explorer", "Pair", "Tally"]
 
 _SHRINK_SHARE = 0.4
+_FLOOD, _THINNED = 120, 16
+"""Of one batch, so many inputs that differ in one way are classed, then one of so many."""
 _SAMPLED = 40
 """So many refused inputs of a batch of known divergences are compared in their messages."""
 
@@ -52,12 +54,17 @@ class Tally:
 
 @dataclass(slots=True)
 class Pair:
-    """Two sides, by their numbers, and what was found between them."""
+    """Two sides, by their numbers, and what was found between them.
+
+    ``sampled`` refusals had their messages compared; ``unlooked`` differing inputs came in floods
+    of their like and were not put into a class.
+    """
 
     old: int
     new: int
     ledger: Ledger
     sampled: int = 0
+    unlooked: int = 0
     by_digest: dict[tuple[bytes, bytes, str], Entry] = field(default_factory=dict)
 
 
@@ -136,12 +143,17 @@ class Explorer:
     def _differing(self, pair: Pair, batch: Batch, form: Form, old: bytes, new: bytes) -> None:
         traffic = batch.stage == "traffic"
         unknown: list[tuple[bytes, bytes, bytes]] = []
+        kinds: Counter[tuple[bytes, bytes]] = Counter()
         for raw, a, b in _each_difference(batch.inputs, old, new):
             entry = pair.by_digest.get((a, b, form.name))
             if entry is not None and len(raw) >= len(entry.item.raw):
                 pair.ledger.count(entry, Item(raw, form.name), traffic=traffic)
-            else:
+                continue
+            kinds[a[:1], b[:1]] += 1
+            if traffic or kinds[a[:1], b[:1]] <= _FLOOD or not kinds[a[:1], b[:1]] % _THINNED:
                 unknown.append((raw, a, b))
+            else:
+                pair.unlooked += 1
         seen = pair.ledger.look([raw for raw, _, _ in unknown], form.name)
         for (raw, a, b), (one, other) in zip(unknown, seen, strict=True):
             entry = pair.ledger.note(Item(raw, form.name), one, other, traffic=traffic)

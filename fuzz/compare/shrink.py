@@ -31,7 +31,7 @@ class _Run:
     count: int
 
 
-def shrink(raw: bytes, keeps_many: KeepsMany, *, seconds: float = 5.0) -> bytes:
+def shrink(raw: bytes, keeps_many: KeepsMany, *, seconds: float = 10.0) -> bytes:
     """The smallest form of ``raw`` found within ``seconds`` for which ``keeps_many`` holds.
 
     ``keeps_many`` answers for several inputs at once; it must hold for ``raw`` itself, otherwise
@@ -45,10 +45,15 @@ def shrink(raw: bytes, keeps_many: KeepsMany, *, seconds: float = 5.0) -> bytes:
     if not keeps(raw):
         return raw
     raw = _shorter_runs(raw, keeps)
-    if len(raw) > _GENERAL:
+    if len(raw) > _GENERAL or time.monotonic() >= deadline:
         return raw
     return reduce(
-        raw, keeps, limit=6_000, deadline=deadline, keeps_many=keeps_many, width=_WIDTH
+        raw,
+        lambda candidate: bool(keeps_many([candidate])[0]),
+        limit=6_000,
+        deadline=deadline,
+        keeps_many=keeps_many,
+        width=_WIDTH,
     ).data
 
 

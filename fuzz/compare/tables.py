@@ -79,6 +79,11 @@ def notes(report: Report) -> list[str]:
                 f"{named}message text alone differs in {pair.messages:,} of {pair.sampled:,} "
                 f"refusals looked at{example} (no change of behaviour)."
             )
+        if pair.unlooked:
+            lines.append(
+                f"{named}{pair.unlooked:,} more inputs differ, in floods of their like; they are "
+                "not counted above."
+            )
         if pair.values:
             lines.append(
                 f"{named}{pair.values:,} values written; {pair.respelled:,} spelled differently "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from oracles.document import judge_document
 from oracles.features import FEATURES, features
@@ -17,7 +18,7 @@ __all__ = ["TRAITS", "squeezed", "traits"]
 
 _REFINED = {"plain", "surrogate-escape", "big-integer", "number-range", "number-length", "float"}
 _SQUEEZED = 6_000
-_RUN = re.compile(rb"(.{1,8}?)\1{%d,}" % _SQUEEZED, re.DOTALL)
+_RUN = re.compile(rb"(.{1,8}?)\1{15,}", re.DOTALL)
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*+)("[ \t\r\n]*+:?)?', re.DOTALL)
 _NUMBER = re.compile(rb"-?([0-9]+)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+))?")
 _UNIT = re.compile(
@@ -93,6 +94,7 @@ TRAITS: dict[str, str] = {
 """Every trait with its meaning, the most telling first: the first of a set names the class."""
 
 
+@lru_cache(maxsize=4_096)  # one input comes in several forms, and shrinking comes back to some
 def traits(raw: bytes) -> frozenset[str]:
     """Name what is unusual about an input; empty where nothing is."""
     raw = squeezed(raw)
@@ -113,7 +115,9 @@ def traits(raw: bytes) -> frozenset[str]:
 
 def squeezed(raw: bytes) -> bytes:
     """``raw`` with very long repetitions cut: no trait depends on what is left out."""
-    return _RUN.sub(lambda run: run[1] * _SQUEEZED, raw) if len(raw) > _SQUEEZED else raw
+    if len(raw) <= _SQUEEZED:
+        return raw
+    return _RUN.sub(lambda run: run[0][: len(run[1]) * _SQUEEZED], raw)
 
 
 def _string(body: bytes, *, is_name: bool) -> Iterator[str]:
