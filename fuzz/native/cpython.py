@@ -81,7 +81,7 @@ def _checked(folder: Path) -> Source:
             f"{folder} is no source tree of CPython ({error.strerror})", _HINT
         ) from error
     version = found[1] if found else "unknown"
-    if re.match(r"\d+\.\d+", version) is None or not f"{version}.".startswith(f"{_MINOR}."):
+    if not f"{version}.".startswith(f"{_MINOR}."):
         raise UsageError(f"{folder} is CPython {version}, and this is {_MINOR}", _HINT)
     return Source(folder, version)
 

@@ -1,4 +1,4 @@
-/* A parser with three faults, each a few lines, so that a sanitizer has something to say.
+/* A parser with four faults, each a few lines, so that a sanitizer has something to say.
    The key insight: which fault shows is decided by the first character alone, so a test knows
    which frames must be in the report. */
 #include <Python.h>
@@ -15,6 +15,19 @@ __attribute__((noinline)) static long past_the_end(const char *text, size_t size
     memcpy(copy, text, size);
     last = copy[size];
     free(copy);
+    return last;
+}
+
+/* The same in a block of Python's, whose allocator must give way for it to be seen. */
+__attribute__((noinline)) static long past_the_end_of_python(const char *text, size_t size)
+{
+    char *copy = PyMem_Malloc(size);
+    long last;
+    if (copy == NULL)
+        return -1;
+    memcpy(copy, text, size);
+    last = copy[size];
+    PyMem_Free(copy);
     return last;
 }
 
@@ -44,6 +57,8 @@ static PyObject *loads(PyObject *module, PyObject *argument)
         return NULL;
     if (text[0] == 'r')
         answer = past_the_end(text, (size_t)size);
+    else if (text[0] == 'p')
+        answer = past_the_end_of_python(text, (size_t)size);
     else if (text[0] == 'f')
         answer = after_free((size_t)size);
     else if (text[0] == 'n')

@@ -115,6 +115,14 @@ def test_what_is_no_report_is_no_finding(text):
     assert sanitizer_finding(text, "ujson") is None
 
 
+def test_only_the_stack_of_the_fault_counts():
+    report = read_report(
+        HEAP.replace("    #2 0x7fd3a97c3452", "\nfreed here:\n    #2 0x7fd3a97c3452")
+    )
+    assert report is not None
+    assert report.frames == ("Reader::next",)
+
+
 def test_a_report_that_breaks_off_anywhere_is_still_a_finding():
     begin = HEAP.index("READ of")
     found = [sanitizer_finding(HEAP[:end], "ujson") for end in range(begin, len(HEAP))]
@@ -125,6 +133,7 @@ def test_a_report_that_breaks_off_anywhere_is_still_a_finding():
     ("text", "kind"),
     [
         ("read me", "AddressSanitizer heap-buffer-overflow READ in past_the_end < loads"),
+        ("pymem", "AddressSanitizer heap-buffer-overflow READ in past_the_end_of_python < loads"),
         ("free me", "AddressSanitizer heap-use-after-free WRITE in after_free < loads"),
         ("null", "AddressSanitizer SEGV WRITE in through_null < loads"),
     ],
