@@ -45,13 +45,13 @@ class Observation:
 class Context:
     """The circumstances of every call of a parser, the same on all sides.
 
-    ``frames`` is how deep the caller of the parser stands: deep nesting is judged by
-    ``recursion_limit`` minus it. ``stack`` and ``memory`` (address space) are in bytes;
+    ``frames`` is how deep the caller of the parser stands (2: in a function of the main program),
+    which leaves ``recursion_limit`` minus that. ``stack`` and ``memory`` (address space) are in bytes;
     ``deadline`` is how many seconds a worker may stay silent within a batch.
     """
 
     recursion_limit: int = 1_000
-    frames: int = 1
+    frames: int = 2
     stack: int = 8 * 1_048_576
     memory: int = 2_048 * 1_048_576
     deadline: float = 10.0

@@ -10,6 +10,7 @@ library only and keeps to what Python 3.8 knows.
 
 from __future__ import annotations
 
+import _thread
 import faulthandler
 import gc
 import importlib
@@ -22,7 +23,6 @@ import re
 import resource
 import struct
 import sys
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -60,28 +60,12 @@ class NotUtf8Error(ValueError):
     """The bytes are no text, so a reader of text is never called."""
 
 
-class RefusedError(ValueError):
-    """A constant that a reader's options refuse."""
-
-
-# --- the libraries: every reader is called at the same depth, with nothing of ours between ---
-
-
-def _refuse(token: str) -> Any:
-    raise RefusedError(token)
-
-
-def _error_of(module: Any) -> Any:
-    return getattr(module, "JSONDecodeError", ValueError)
-
-
 def _json(module: Any) -> Library:
     read, write = module.loads, module.dumps
     readers = [
         Reader("str", read, text=True),
         Reader("bytes", read),
         Reader("strict=False", partial(read, strict=False), text=True, default=False),
-        Reader("no-constants", partial(read, parse_constant=_refuse), text=True, default=False),
     ]
     writers = {"dumps": write, "ensure_ascii=False": partial(write, ensure_ascii=False)}
     return Library(readers, writers, (module.JSONDecodeError, UnicodeDecodeError))
@@ -100,20 +84,19 @@ def _simplejson(module: Any) -> Library:
 def _rapidjson(module: Any) -> Library:
     read = module.loads
     relaxed = module.PM_COMMENTS | module.PM_TRAILING_COMMAS
-    readers = [
-        Reader("bytes", read),
-        Reader("str", read, text=True),
+    library = _usual(module)
+    extra = [
         Reader("native", partial(read, number_mode=module.NM_NATIVE), default=False),
         Reader("relaxed", partial(read, parse_mode=relaxed), default=False),
         Reader("no-nan", partial(read, allow_nan=False), default=False),
     ]
-    return Library(readers, {"dumps": module.dumps}, (_error_of(module), UnicodeDecodeError))
+    errors = (module.JSONDecodeError, UnicodeDecodeError)
+    return library._replace(readers=library.readers + extra, documented=errors)
 
 
 def _msgspec(module: Any) -> Library:
     codec = importlib.import_module("msgspec.json")
-    readers = [Reader("bytes", codec.decode), Reader("str", codec.decode, text=True)]
-    return Library(readers, {"encode": codec.encode}, (module.DecodeError,))
+    return _usual(codec)._replace(documented=(module.DecodeError,))
 
 
 def _simdjson(module: Any) -> Library:
@@ -129,8 +112,7 @@ def _from_json(module: Any) -> Library:
 
 
 def _pydantic_core(module: Any) -> Library:
-    validate = module.SchemaValidator({"type": "any"}).validate_json
-    library = _from_json(module)
+    library, validate = _from_json(module), module.SchemaValidator({"type": "any"}).validate_json
     library.readers[1:1] = [Reader("str", module.from_json, text=True), Reader("any", validate)]
     return library._replace(writers={"to_json": module.to_json})
 
@@ -140,7 +122,8 @@ def _usual(module: Any) -> Library:
     read = getattr(module, "loads", None) or module.decode
     write = getattr(module, "dumps", None) or getattr(module, "encode", None)
     readers = [Reader("bytes", read), Reader("str", read, text=True)]
-    return Library(readers, {"dumps": write} if write else {}, (_error_of(module),))
+    error = getattr(module, "JSONDecodeError", ValueError)
+    return Library(readers, {"dumps": write} if write else {}, (error,))
 
 
 _DESCRIBED: dict[str, Callable[[Any], Library]] = {
@@ -164,8 +147,6 @@ def _load(module: str, option: str) -> Library:
     return library._replace(readers=kept)
 
 
-# --- typed values ---
-
 _MAYBE_NAN = re.compile(rb"g.{6}[\xf0-\xff][\x7f\xff]", re.DOTALL)
 _NAN = b"g" + struct.pack("<d", float("nan"))
 _END = object()
@@ -178,11 +159,6 @@ def encode(value: Any) -> bytes:
     except ValueError:
         return _walk(value, _scalar)
     return _walk(value, _scalar) if b"g" in fast and _MAYBE_NAN.search(fast) else fast
-
-
-def project(value: Any) -> bytes:
-    """The canonical bytes of a value as a language with one number type would tell it."""
-    return _walk(value, _number)
 
 
 def _walk(root: Any, scalar: Callable[[Any], bytes]) -> bytes:
@@ -218,7 +194,8 @@ def _number(value: Any) -> bytes:
     return _scalar(int(value) if whole else value)
 
 
-# --- outcomes ---
+project = partial(_walk, scalar=_number)
+"""The canonical bytes of a value as a language with one number type would tell it."""
 
 
 def qualified(kind: type) -> str:
@@ -248,32 +225,35 @@ def _record(kind: bytes, *fields: bytes) -> bytes:
     return kind + b"".join(_SIZE.pack(len(field)) + field for field in padded)
 
 
+def _request(source: BinaryIO, size: int) -> tuple[bytes, int, int, int, list[bytes]]:
+    body = source.read(size)
+    operation, flags, which, flush, count = _REQUEST.unpack_from(body)
+    at, items = _REQUEST.size + 4 * count, []
+    for length in struct.unpack_from(f"<{count}I", body, _REQUEST.size):
+        items.append(body[at : at + length])
+        at += length
+    return operation, flags, which, flush, items
+
+
 class Server:
     """Answers the batches of one parent with one library."""
 
     def __init__(self, library: Library, sink: BinaryIO, deadline: float) -> None:
         self.library, self.sink, self.deadline = library, sink, deadline
-        self.writers = list(library.writers.values())
         self.makers = {b"d": self.digester, b"o": self.teller, b"s": self.writer}
         self.kinds: dict[type, tuple[bytes, bytes]] = {}
 
-    def serve(self, source: BinaryIO, left: int) -> None:
+    def serve(self, source: BinaryIO, left: int, ended: Any) -> None:
         """Answer until stdin ends; every parser is called with ``left`` Python frames to use."""
-        sys.setrecursionlimit(left + _depth() + 2)  # those of answer() and the maker's function
-        while True:
-            head = source.read(_SIZE.size)
-            if len(head) < _SIZE.size:
-                return
-            body = source.read(_SIZE.unpack(head)[0])
-            operation, flags, which, flush, count = _REQUEST.unpack_from(body)
-            at = _REQUEST.size + 4 * count
-            items = []
-            for size in struct.unpack_from(f"<{count}I", body, _REQUEST.size):
-                items.append(body[at : at + size])
-                at += size
-            faulthandler.dump_traceback_later(self.deadline * _PATIENCE, exit=True)
-            self.answer(items, self.makers[operation](which, flags), flush)
-            faulthandler.cancel_dump_traceback_later()
+        sys.setrecursionlimit(left + _depth() + 2)  # those of answer() and of what it calls
+        try:
+            while len(head := source.read(_SIZE.size)) == _SIZE.size:
+                operation, flags, which, flush, items = _request(source, _SIZE.unpack(head)[0])
+                faulthandler.dump_traceback_later(self.deadline * _PATIENCE, exit=True)
+                self.answer(items, self.makers[operation](which, flags), flush)
+                faulthandler.cancel_dump_traceback_later()
+        finally:
+            ended.release()
 
     def answer(self, items: list[bytes], one: Callable[[bytes], bytes], flush: int) -> None:
         """Send results as they come, so that an ending behind them is narrowed down."""
@@ -316,18 +296,16 @@ class Server:
 
     def writer(self, which: int, _flags: int) -> Callable[[bytes], bytes]:
         """What the library writes for a canonical value."""
-        write = self.writers[which]
+        write = list(self.library.writers.values())[which]
 
         def put(item: bytes) -> bytes:
-            value = marshal.loads(item)  # noqa: S302 - our parent wrote it
             try:
-                text = write(value)
+                text = write(marshal.loads(item))  # noqa: S302 - our parent wrote it
                 raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
                 return _record(b"+", bytes(raw))
-            except (TypeError, ValueError, OverflowError) as error:
-                return self.refusal(error, b"-")
             except BaseException as error:  # noqa: BLE001 - whatever is raised is an outcome
-                return self.refusal(error)
+                usual = isinstance(error, (TypeError, ValueError, OverflowError))
+                return self.refusal(error, b"-" if usual else b"")
 
         return put
 
@@ -335,7 +313,7 @@ class Server:
         """Kind and type of an error, remembered for each type."""
         known = self.kinds.get(type(error))
         if known is None:
-            documented = isinstance(error, (*self.library.documented, NotUtf8Error, RefusedError))
+            documented = isinstance(error, (*self.library.documented, NotUtf8Error))
             kind = b"M" if isinstance(error, MemoryError) else b"-" if documented else b"!"
             known = self.kinds[type(error)] = (kind, qualified(type(error)).encode())
         return known
@@ -345,9 +323,6 @@ class Server:
         usual, name = self.kind(error)
         bases = "\n".join(qualified(base) for base in type(error).__mro__[1:-1])
         return _record(kind or usual, b"", name, _say(error), bases.encode())
-
-
-# --- the process ---
 
 
 def _depth() -> int:
@@ -366,8 +341,8 @@ def _peak() -> int:
 def _files(distribution: str) -> list[str]:
     if distribution:
         return sorted(str(file.locate()) for file in metadata.files(distribution) or [])
-    loaded = [(n, getattr(m, "__file__", None)) for n, m in list(sys.modules.items())]
-    return sorted({f for n, f in loaded if f and n.partition(".")[0] in ("json", "_json")})
+    parts = ("json", "json.decoder", "json.encoder", "json.scanner", "_json")
+    return [getattr(sys.modules.get(part), "__file__", "") for part in parts]
 
 
 def _hello(settings: dict[str, Any], library: Library) -> dict[str, Any]:
@@ -410,13 +385,15 @@ def _main() -> None:
     gc.freeze()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (settings["memory"], settings["memory"]))
-    # A thread's stack has the size we say; that of the main thread has the size its shell says.
-    threading.stack_size(settings["stack"])
     server = Server(library, sink, settings["deadline"])
     left = settings["recursion_limit"] - settings["frames"]
-    thread = threading.Thread(target=server.serve, args=(source, left))
-    thread.start()
-    thread.join()
+    # A thread's stack has the size we say; that of the main thread has the size its shell says.
+    # The class Thread would call us through C, which some Pythons count as nesting.
+    _thread.stack_size(settings["stack"])
+    ended = _thread.allocate_lock()
+    ended.acquire()
+    _thread.start_new_thread(server.serve, (source, left, ended))
+    ended.acquire()
 
 
 if __name__ == "__main__":
