@@ -20,7 +20,7 @@ from targets.parsers.configs import BY_NAME, CONFIGS, STRICT, ParserConfig
 from targets.planted import BY_NAME as PLANTED
 from targets.records import GatewayFactory
 
-__all__ = ["DEFAULT_TARGETS", "Plan", "build", "target_names"]
+__all__ = ["DEFAULT_TARGETS", "Plan", "build", "known_quirks", "target_names"]
 
 DEFAULT_TARGETS = ("parsers", "gateway")
 POLICIES: tuple[Policy, ...] = ("close", "continue")
@@ -46,10 +46,11 @@ def build(plan: Plan) -> Examiner:
             parsers[name] = BY_NAME[name]
         else:
             gateways += _gateways(name)
-    return Examiner(list(parsers.values()), gateways, _known())
+    return Examiner(list(parsers.values()), gateways, known_quirks())
 
 
-def _known() -> dict[str, frozenset[str]]:
+def known_quirks() -> dict[str, frozenset[str]]:
+    """The divergences each parser is known to show. Raises UsageError."""
     try:
         return dict(quirks.load().known)
     except (OSError, ValueError) as error:

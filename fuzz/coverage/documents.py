@@ -1,0 +1,114 @@
+"""Documents through every parser at once: the hot loop of ``fuzz_parsers``.
+
+The key insight: parsers that agree with each other are right nearly always, and agreement of typed
+bytes is the cheapest comparison there is. Only where they differ, and on a sample, is the judge
+asked; whether that is a finding, the examiner of every other command says.
+"""
+
+from __future__ import annotations
+
+import marshal
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fuzz.coverage.behaviour import Note
+from fuzz.coverage.mutator import Form
+from fuzz.examine import Examiner
+from fuzz.store import case_from_bytes
+from oracles.records import Finding
+from strategies.records import Case
+from targets.parsers.outcomes import dangerous
+
+__all__ = ["DocumentCheck"]
+
+_SAMPLE = 63
+_EXPLAINED_SAMPLE = 15
+_ENOUGH = 16
+_REMEMBERED = 100_000
+_DEEP_SAMPLE = 127
+_NO_DIGITS = {ord(digit): None for digit in "0123456789"}
+_SHOWN = 48
+_Parse = Callable[[bytes], object]
+_Row = tuple[_Parse, tuple[type[BaseException], ...]]
+
+
+@dataclass(slots=True)
+class DocumentCheck:
+    """Each line of an input is one document, which every parser of ``examiner`` reads."""
+
+    examiner: Examiner
+    note: Note
+    form: Form = "document"
+    valid: int = 0
+    calls: int = 0
+    _rows: list[_Row] = field(default_factory=list)
+    _explained: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._rows = [(config.parse, config.documented) for config in self.examiner.parsers]
+
+    def case(self, data: bytes) -> Case:
+        """The documents as frames; an LF is added to the last one."""
+        return case_from_bytes(data if data.endswith(b"\n") else data + b"\n")
+
+    def __call__(self, data: bytes) -> list[Finding]:
+        """Compare all parsers on each line."""
+        if b"\n" not in data:
+            return self._one(data)
+        return [each for line in data.split(b"\n") for each in self._one(line)]
+
+    def _one(self, raw: bytes) -> list[Finding]:
+        if len(raw) > 900 and dangerous(raw):
+            return self._deep(raw)
+        answers = self._answers(raw)
+        values = [answer for answer in answers if type(answer) is bytes]
+        first = values[0] if values else b""
+        self.valid += bool(values)
+        size = len(first)
+        behaviour = (
+            *[a if type(a) is str else len(a) - size if a != first else "" for a in answers],
+            first[:1],
+            size.bit_length(),
+        )
+        self.note(behaviour)
+        if not self._is_due(raw, behaviour, alike=_alike(values, first, len(answers))):
+            return []
+        return self.examiner.examine_document(raw)
+
+    def _deep(self, raw: bytes) -> list[Finding]:
+        """A sample of the documents that need a process of their own, a hundred times the cost."""
+        self.note("deep")
+        return [] if zlib.crc32(raw) & _DEEP_SAMPLE else self.examiner.examine_document(raw)
+
+    def _is_due(self, raw: bytes, behaviour: tuple[object, ...], *, alike: bool) -> bool:
+        """Whether to ask the judge: of agreement a sample, of a difference the first ones as well.
+
+        A difference of one and the same kind that was explained many times is mostly known.
+        """
+        seen = self._explained.get(behaviour, 0)
+        if seen >= (1 if alike else _ENOUGH):
+            return not zlib.crc32(raw) & (_SAMPLE if alike else _EXPLAINED_SAMPLE)
+        if seen or len(self._explained) < _REMEMBERED:
+            self._explained[behaviour] = seen + 1
+        return True
+
+    def _answers(self, raw: bytes) -> list[bytes | str]:
+        """Of each parser the typed bytes of its value, or the sort of its error."""
+        answers: list[bytes | str] = []
+        for parse, documented in self._rows:
+            try:
+                answers.append(marshal.dumps(parse(raw), 2))
+            except documented as error:
+                answers.append(str(error)[:_SHOWN].translate(_NO_DIGITS))
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:  # noqa: BLE001 - the examiner says what it is
+                # No value has such bytes, so this is like nothing.
+                answers.append(b"escape " + type(error).__name__.encode())
+        return answers
+
+
+def _alike(values: list[bytes], first: bytes, parsers: int) -> bool:
+    """Whether nobody accepted, or everybody did and read the same."""
+    return not values or (len(values) == parsers and values.count(first) == parsers)

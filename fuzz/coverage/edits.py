@@ -1,0 +1,284 @@
+"""The edits of a token tree: each takes a tree and says which bytes become which.
+
+The key insight: most edits put a whole value where a whole value stood, so that what was JSON stays
+JSON; those that do not are few and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fuzz.coverage.fresh import Fresh
+from fuzz.coverage.tree import Span, Tree
+from strategies.source import Source
+
+__all__ = ["EDITS", "LINE_EDITS", "Edit", "Hand", "apply"]
+
+T = TypeVar("T")
+Edit = tuple[int, int, bytes]
+"""Replace the bytes between two offsets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """What an edit may use: choices, fresh output, another tree, and a mutator of few bytes."""
+
+    source: Source
+    fresh: Fresh
+    donor: Tree
+    scramble: Callable[[bytes], bytes]
+
+    def pick(self, options: tuple[T, ...]) -> T | None:
+        """One of ``options``, ``None`` if there are none."""
+        return self.source.choice(options) if options else None
+
+    def value(self) -> bytes:
+        """A value: fresh, or one of the other tree."""
+        if self.source.chance(1, 2) and (span := self.pick(self.donor.values())):
+            return self.donor.raw[span[0] : span[1]]
+        return self.fresh.value()
+
+
+Make = Callable[[Tree, Hand], Edit | None]
+
+_SPACES = (b" ", b"\t", b"\r", b"  ")
+_WORDS = (b"true", b"false", b"null")
+_BLANK = b" \t\r"
+
+
+def apply(raw: bytes, edits: list[Edit]) -> bytes:
+    """Carry out edits from the last to the first; of two that overlap, the later one only."""
+    upto = len(raw)
+    for start, end, new in sorted(edits, reverse=True):
+        if end <= upto:
+            raw = raw[:start] + new + raw[end:]
+            upto = start
+    return raw
+
+
+def _swap_in(tree: Tree, hand: Hand, span: Span | None) -> Edit | None:
+    return None if span is None else (*span, hand.value())
+
+
+def replace_member(tree: Tree, hand: Hand) -> Edit | None:
+    """Another value for a member."""
+    member = hand.pick(tree.members)
+    return _swap_in(tree, hand, member and (member[2], member[3]))
+
+
+def replace_value(tree: Tree, hand: Hand) -> Edit | None:
+    """Another value for a scalar or container, wherever it stands."""
+    return _swap_in(tree, hand, hand.pick(tree.values()))
+
+
+def replace_item(tree: Tree, hand: Hand) -> Edit | None:
+    """Another value for an item of an array."""
+    return _swap_in(tree, hand, hand.pick(tree.items))
+
+
+def change_number(tree: Tree, hand: Hand) -> Edit | None:
+    """Another number, at some reader's limit or any."""
+    span = hand.pick(tree.numbers)
+    return span and (*span, hand.fresh.number())
+
+
+def change_string(tree: Tree, hand: Hand) -> Edit | None:
+    """Another string, from the dictionary."""
+    span = hand.pick(tree.strings)
+    return span and (*span, b'"%b"' % hand.fresh.word())
+
+
+def change_word(tree: Tree, hand: Hand) -> Edit | None:
+    """One literal for another, or for any value."""
+    span = hand.pick(tree.words)
+    return span and (*span, hand.source.choice(_WORDS))
+
+
+def rename(tree: Tree, hand: Hand) -> Edit | None:
+    """Another name for a member, from the dictionary or from another member."""
+    member = hand.pick(tree.members)
+    if member is None:
+        return None
+    other = hand.pick(hand.donor.members) if hand.source.chance(1, 2) else None
+    name = hand.donor.raw[other[0] : other[1]] if other else b'"%b"' % hand.fresh.word()
+    return member[0], member[1], name
+
+
+def escape(tree: Tree, hand: Hand) -> Edit | None:
+    """A character of a string or name spelled as an escape, which means the same."""
+    member = hand.pick(tree.members)
+    span = (member[0], member[1]) if member else hand.pick(tree.strings)
+    if span is None or span[1] - span[0] < 3:
+        return None
+    at = hand.source.integer(span[0] + 1, span[1] - 2)
+    byte = tree.raw[at]
+    plain = 0x20 <= byte < 0x7F and byte not in b'"\\' and b"\\" not in tree.raw[span[0] : at]
+    return (at, at + 1, b"\\u%04x" % byte) if plain else None
+
+
+def splice_string(tree: Tree, hand: Hand) -> Edit | None:
+    """A word of the dictionary in the middle of a string."""
+    span = hand.pick(tree.strings)
+    if span is None:
+        return None
+    return span[0] + 1, span[0] + 1, hand.fresh.word()
+
+
+def delete(tree: Tree, hand: Hand) -> Edit | None:
+    """One member or item less, with its comma."""
+    span = _slot(tree, hand)
+    if span is None:
+        return None
+    start, end = span
+    raw = tree.raw
+    after = end
+    while after < len(raw) and raw[after] in _BLANK:
+        after += 1
+    if after < len(raw) and raw[after] == 0x2C:
+        return start, after + 1, b""
+    before = start
+    while before and raw[before - 1] in _BLANK:
+        before -= 1
+    if before and raw[before - 1] == 0x2C:
+        return before - 1, end, b""
+    return start, end, b""
+
+
+def _slot(tree: Tree, hand: Hand) -> Span | None:
+    """A member, name and all, or an item."""
+    if tree.members and (not tree.items or hand.source.chance(2, 3)):
+        member = hand.source.choice(tree.members)
+        return member[0], member[3]
+    return hand.pick(tree.items)
+
+
+def repeat(tree: Tree, hand: Hand) -> Edit | None:
+    """A member or item twice, for a member sometimes with another value: a duplicate name."""
+    span = _slot(tree, hand)
+    if span is None:
+        return None
+    copy = tree.raw[span[0] : span[1]]
+    if hand.source.chance(1, 2) and (colon := copy.find(b":") + 1):
+        copy = copy[:colon] + hand.value()
+    return span[0], span[0], copy + b","
+
+
+def insert(tree: Tree, hand: Hand) -> Edit | None:
+    """One more member or item, fresh or from the other tree."""
+    if tree.members and hand.source.chance(2, 3):
+        at = hand.source.choice(tree.members)[0]
+        other = hand.pick(hand.donor.members)
+        if other and hand.source.chance(1, 2):
+            return at, at, hand.donor.raw[other[0] : other[3]] + b","
+        return at, at, b'"%b":%b,' % (hand.fresh.word(), hand.value())
+    item = hand.pick(tree.items)
+    return item and (item[0], item[0], hand.value() + b",")
+
+
+def wrap(tree: Tree, hand: Hand) -> Edit | None:
+    """A value inside one more array or object."""
+    span = hand.pick(tree.values())
+    if span is None:
+        return None
+    old = tree.raw[span[0] : span[1]]
+    form = hand.source.choice((b"[%b]", b'{"a":%b}', b"[[%b]]"))
+    return (*span, form % old)
+
+
+def unwrap(tree: Tree, hand: Hand) -> Edit | None:
+    """A container replaced by one of the values in it."""
+    outer = hand.pick(tree.containers)
+    if outer is None:
+        return None
+    inner = [v for v in tree.values() if outer[0] < v[0] and v[1] < outer[1]]
+    if not inner:
+        return None
+    start, end = hand.source.choice(inner)
+    return (*outer, tree.raw[start:end])
+
+
+def exchange(tree: Tree, hand: Hand) -> Edit | None:
+    """Two neighbouring members in the other order, which means the same."""
+    if len(tree.members) < 2:
+        return None
+    at = hand.source.integer(0, len(tree.members) - 2)
+    one, two = tree.members[at], tree.members[at + 1]
+    if one[3] > two[0]:
+        return None
+    raw = tree.raw
+    between = raw[one[3] : two[0]]
+    if between.strip(_BLANK) != b",":
+        return None
+    return one[0], two[3], raw[two[0] : two[3]] + between + raw[one[0] : one[3]]
+
+
+def space(tree: Tree, hand: Hand) -> Edit | None:
+    """White space before a value or name."""
+    member = hand.pick(tree.members)
+    if member is None:
+        return None
+    at = member[hand.source.choice((0, 1, 2, 3))]
+    return at, at, hand.source.choice(_SPACES)
+
+
+def scramble_token(tree: Tree, hand: Hand) -> Edit | None:
+    """Arbitrary bytes inside one token: libFuzzer's own mutations, confined."""
+    span = hand.pick(tree.strings if hand.source.chance(1, 2) else tree.numbers)
+    if span is None:
+        return None
+    return (*span, hand.scramble(tree.raw[span[0] : span[1]]))
+
+
+EDITS: tuple[Make, ...] = (
+    *(replace_member, replace_member, replace_value, replace_item),
+    *(change_number, change_string, change_word, change_number),
+    *(rename, rename, escape, splice_string, delete, delete, repeat, repeat),
+    *(insert, insert, insert, wrap, unwrap, exchange, space, scramble_token),
+)
+"""Edits of the inside of a document, as often as they are chosen."""
+
+
+def insert_line(tree: Tree, hand: Hand) -> Edit | None:
+    """A message of the grammar as one more line."""
+    line = hand.pick(tree.lines)
+    at = line[hand.source.choice((0, 1))] if line else 0
+    return at, at, hand.fresh.message() + b"\n"
+
+
+def splice_line(tree: Tree, hand: Hand) -> Edit | None:
+    """A line of the other tree as one more line."""
+    line, other = hand.pick(tree.lines), hand.pick(hand.donor.lines)
+    if line is None or other is None:
+        return None
+    return line[1], line[1], hand.donor.raw[other[0] : other[1]]
+
+
+def repeat_line(tree: Tree, hand: Hand) -> Edit | None:
+    """A line again, behind any line."""
+    line, place = hand.pick(tree.lines), hand.pick(tree.lines)
+    if line is None or place is None:
+        return None
+    return place[1], place[1], tree.raw[line[0] : line[1]]
+
+
+def delete_line(tree: Tree, hand: Hand) -> Edit | None:
+    """One line less."""
+    line = hand.pick(tree.lines)
+    return line and (*line, b"")
+
+
+def exchange_lines(tree: Tree, hand: Hand) -> Edit | None:
+    """Two neighbouring lines in the other order."""
+    if len(tree.lines) < 2:
+        return None
+    at = hand.source.integer(0, len(tree.lines) - 2)
+    (start, middle), (_, end) = tree.lines[at], tree.lines[at + 1]
+    return start, end, tree.raw[middle:end] + tree.raw[start:middle]
+
+
+LINE_EDITS: tuple[Make, ...] = (
+    *(insert_line, insert_line, splice_line, repeat_line, delete_line, exchange_lines),
+)
+"""Edits of the order of lines: what a session is made of."""

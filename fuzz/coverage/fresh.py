@@ -1,0 +1,104 @@
+"""Fresh grammar output in stock, for splicing into trees.
+
+The key insight: a mutation costs less than a value of the grammar, so values are kept in a stock
+and used several times each; every draw may replace what it takes, and so the stock never ages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from strategies.damage import apply_damage
+from strategies.json_text import DICTIONARY, json_text, load_words, number
+from strategies.mcp import message
+from strategies.records import VERSIONS, Case
+from strategies.sessions import session
+from strategies.source import Source
+
+__all__ = ["Fresh"]
+
+_USES = 12
+_FOLD = re.compile(rb"\n\s*")
+
+
+class _Stock:
+    """Up to ``size`` products of one rule of the grammar, replaced one by one as they are used."""
+
+    __slots__ = ("_full", "_make", "_made", "_source")
+
+    def __init__(self, source: Source, make: Callable[[], bytes], size: int) -> None:
+        self._source = source
+        self._make = make
+        self._full = size
+        self._made: list[bytes] = []
+
+    def take(self) -> bytes:
+        """One product, new or used before."""
+        made = self._made
+        if len(made) < self._full:
+            made.append(self._make())
+            return made[-1]
+        at = self._source.integer(0, self._full * _USES - 1)
+        if at < self._full:
+            made[at] = self._make()
+            return made[at]
+        return made[at % self._full]
+
+
+class Fresh:
+    """What the grammar of :mod:`strategies` makes, by what it can stand in for.
+
+    ``words`` are more bodies of strings, beside those of the grammar's dictionary.
+    """
+
+    def __init__(self, source: Source, words: Sequence[bytes] = ()) -> None:
+        self._source = source
+        self._words = (*load_words(DICTIONARY), *words)
+        self._made = 0
+        self._values = _Stock(source, self._value, 192)
+        self._messages = _Stock(source, self._message, 128)
+        self._sessions = _Stock(source, self._session, 64)
+
+    def value(self) -> bytes:
+        """A JSON value of some tens of bytes, on one line."""
+        return self._values.take()
+
+    def document(self) -> bytes:
+        """One JSON document without LF: any text, or a message."""
+        return self.value() if self._source.chance(1, 2) else self._messages.take()
+
+    def message(self) -> bytes:
+        """A valid MCP message of any version and direction, without LF."""
+        return self._messages.take()
+
+    def session(self) -> bytes:
+        """A whole session of a client, mostly good; each line ends in LF."""
+        return self._sessions.take()
+
+    def word(self) -> bytes:
+        """The inside of a JSON string."""
+        return self._source.choice(self._words)
+
+    def number(self) -> bytes:
+        """A number token."""
+        return number(self._source)
+
+    def name(self) -> str:
+        """A name that nothing made here had before."""
+        self._made += 1
+        return f"n{self._made}"
+
+    def _value(self) -> bytes:
+        return _FOLD.sub(b" ", json_text(self._source, size=self._source.choice((4, 16, 48, 160))))
+
+    def _message(self) -> bytes:
+        version = self._source.choice(VERSIONS)
+        direction = self._source.choice(("client-to-server", "server-to-client"))
+        return message(self._source, version, direction).encode()
+
+    def _session(self) -> bytes:
+        damage = apply_damage if self._source.chance(1, 3) else None
+        version = self._source.choice(VERSIONS)
+        made: Case = session(self._source, version, damage=damage, prefix=self.name())
+        return made.data

@@ -1,0 +1,169 @@
+"""The token tree of an input, as offsets into its bytes.
+
+The key insight: an edit of a tree is an edit of bytes between two offsets, so no tree is ever built
+or written out. A corpus input is read once, and each mutation of it costs two slices.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import orjson
+
+__all__ = ["Member", "Span", "Tree", "TreeCache", "is_json", "read_tree"]
+
+Span = tuple[int, int]
+"""Start and end offset in the input."""
+
+Member = tuple[int, int, int, int]
+"""Start and end of a member's name (quotes included), start and end of its value."""
+
+_TOKEN = re.compile(
+    rb'"(?:[^"\\\n]++|\\[^\n])*+"|[{}\[\]\n]|-?[0-9][0-9.eE+-]*+|[A-Za-z]++'
+)
+_LONGEST = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What could be read of an input; what could not is left out, as no reader of ours may fail.
+
+    Every span is of bytes that stand where such a thing may stand. ``lines`` includes each line's
+    LF, ``items`` are values in arrays, ``tops`` values in no container. ``sound`` is true where
+    every line is a JSON text.
+    """
+
+    raw: bytes
+    strings: tuple[Span, ...] = ()
+    numbers: tuple[Span, ...] = ()
+    words: tuple[Span, ...] = ()
+    containers: tuple[Span, ...] = ()
+    members: tuple[Member, ...] = ()
+    items: tuple[Span, ...] = ()
+    tops: tuple[Span, ...] = ()
+    lines: tuple[Span, ...] = ()
+    sound: bool = False
+
+    def values(self) -> tuple[Span, ...]:
+        """Every value: scalars first, names left out."""
+        return (*self.strings, *self.numbers, *self.words, *self.containers)
+
+
+class _Reader:
+    """One pass over the tokens of an input, with a stack of open containers."""
+
+    __slots__ = ("containers", "items", "members", "numbers", "open", "strings", "tops", "words")
+
+    def __init__(self) -> None:
+        self.strings: list[Span] = []
+        self.numbers: list[Span] = []
+        self.words: list[Span] = []
+        self.containers: list[Span] = []
+        self.members: list[Member] = []
+        self.items: list[Span] = []
+        self.tops: list[Span] = []
+        self.open: list[tuple[int, bool, Span | None]] = []
+        """Open containers: offset, whether an object, the name that waits for its value."""
+
+    def read(self, raw: bytes) -> None:
+        for match in _TOKEN.finditer(raw):
+            start, end = match.span()
+            mark = raw[start]
+            if mark == 0x22:
+                self._string(start, end)
+            elif mark in b"{[":
+                self.open.append((start, mark == 0x7B, None))
+            elif mark in b"}]":
+                self._close(end)
+            elif mark == 0x0A:
+                # A frame ends here, whatever it left open.
+                self.open.clear()
+            else:
+                (self.words if mark >= 0x41 else self.numbers).append((start, end))
+                self._put(start, end)
+
+    def _string(self, start: int, end: int) -> None:
+        if self.open:
+            at, is_object, name = self.open[-1]
+            if is_object and name is None:
+                self.open[-1] = (at, True, (start, end))
+                return
+        self.strings.append((start, end))
+        self._put(start, end)
+
+    def _close(self, end: int) -> None:
+        if self.open:
+            start = self.open.pop()[0]
+            self.containers.append((start, end))
+            self._put(start, end)
+
+    def _put(self, start: int, end: int) -> None:
+        if not self.open:
+            self.tops.append((start, end))
+            return
+        at, is_object, name = self.open[-1]
+        if not is_object:
+            self.items.append((start, end))
+        elif name is not None:
+            self.members.append((*name, start, end))
+            self.open[-1] = (at, True, None)
+
+
+def is_json(raw: bytes) -> bool:
+    """Whether a fast, strict parser takes ``raw`` as one JSON text."""
+    try:
+        orjson.loads(raw)
+    except ValueError:
+        return False
+    return True
+
+
+def _lines(raw: bytes) -> list[Span]:
+    found, start = [], 0
+    while (at := raw.find(b"\n", start)) >= 0:
+        found.append((start, at + 1))
+        start = at + 1
+    if start < len(raw):
+        found.append((start, len(raw)))
+    return found
+
+
+def read_tree(raw: bytes) -> Tree:
+    """Read what can be read of ``raw``; of more than 64 KiB, only the lines."""
+    lines = _lines(raw)
+    if len(raw) > _LONGEST:
+        return Tree(raw, lines=tuple(lines))
+    reader = _Reader()
+    reader.read(raw)
+    return Tree(
+        raw,
+        tuple(reader.strings),
+        tuple(reader.numbers),
+        tuple(reader.words),
+        tuple(reader.containers),
+        tuple(reader.members),
+        tuple(reader.items),
+        tuple(reader.tops),
+        tuple(lines),
+        bool(lines) and all(is_json(raw[start:end]) for start, end in lines),
+    )
+
+
+class TreeCache:
+    """Trees of the inputs seen last: libFuzzer mutates the same corpus inputs over and over."""
+
+    __slots__ = ("_size", "_trees")
+
+    def __init__(self, size: int = 4_096) -> None:
+        self._size = size
+        self._trees: dict[bytes, Tree] = {}
+
+    def read(self, raw: bytes) -> Tree:
+        """The tree of ``raw``, read at most once while it is kept."""
+        tree = self._trees.get(raw)
+        if tree is None:
+            if len(self._trees) >= self._size:
+                self._trees.clear()
+            tree = self._trees[raw] = read_tree(raw)
+        return tree

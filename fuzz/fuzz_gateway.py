@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+"""libFuzzer target: one session through the whole pipeline.
+
+The key insight: the reference gateway over a parser that the input chooses, under every oracle.
+Run it as any libFuzzer binary: ``fuzz/fuzz_gateway.py [FLAGS] CORPUS... SEEDS``.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    # As a script its own folder leads the path, where our modules would shadow the library's.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from fuzz.coverage.entry import main
+
+    main(__file__)

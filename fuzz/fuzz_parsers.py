@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+"""libFuzzer target: N-way agreement on one document.
+
+The key insight: every parser configuration reads the same bytes, and the judge says who is right.
+Run it as any libFuzzer binary: ``fuzz/fuzz_parsers.py [FLAGS] CORPUS... SEEDS``.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    # As a script its own folder leads the path, where our modules would shadow the library's.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from fuzz.coverage.entry import main
+
+    main(__file__)

@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+"""libFuzzer target: several frames, chunk cuts and both policies.
+
+The key insight: where the writer pauses must not matter, and a rejected frame must leave no state.
+Run it as any libFuzzer binary: ``fuzz/fuzz_session.py [FLAGS] CORPUS... SEEDS``.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    # As a script its own folder leads the path, where our modules would shadow the library's.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from fuzz.coverage.entry import main
+
+    main(__file__)

@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+"""libFuzzer target: the validator of a server's stdout.
+
+The key insight: it must take any bytes, and read each line as other readers of JSON do.
+Run it as any libFuzzer binary: ``fuzz/fuzz_transcript.py [FLAGS] CORPUS... SEEDS``.
+"""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    # As a script its own folder leads the path, where our modules would shadow the library's.
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    from fuzz.coverage.entry import main
+
+    main(__file__)
