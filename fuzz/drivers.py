@@ -30,7 +30,7 @@ BLOCK = 64
 """Cases of one block: seeding a generator costs more than making a case."""
 
 _TURN = 4
-_HEAVY_TURN = 16
+_HEAVY_TURN = 32
 """Every so many cases damage is done in turn, and every so many blocks heavy damage."""
 
 _HEAVY = [operator for operator in OPERATORS if operator.heavy]

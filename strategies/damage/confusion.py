@@ -74,8 +74,10 @@ MEMBERS: tuple[tuple[str, tuple[bytes, ...], tuple[str, ...]], ...] = (
 )
 
 _ORIGIN = "coercing validators, duck-typed readers, schemas looser than the prose"
-_ALWAYS_READ = {"jsonrpc", "method", "params", "result", "error"}
-"""Members that the contract reads in every message; the others matter to some methods only."""
+_STATELESS = "2026-07-28"
+_SINCE_2026 = {"meta-version", "meta-capabilities", "meta-client-info"}
+_UNTIL_2025 = {"notification-token", "progress", "total"}
+"""Members that the contract reads in some versions only; in others anything may stand there."""
 
 
 def _other(source: Source, right: tuple[str, ...]) -> bytes:
@@ -87,12 +89,14 @@ def _member(name: str, path: tuple[bytes, ...], right: tuple[str, ...]) -> Opera
     @rewrite(
         f"confuse-{name}",
         "type-confusion",
-        "reject" if name in _ALWAYS_READ else "profile",
+        "reject",
         f"{'.'.join(part.decode() for part in path)} has another JSON type",
         _ORIGIN,
         host=HOSTS.get(name),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
+        if name in (_UNTIL_2025 if scene.version == _STATELESS else _SINCE_2026):
+            return None
         member = find(scene.frame.raw, *path)
         if member is None:
             return None
@@ -117,26 +121,32 @@ def _identity(name: str, token: bytes, expect: Expect) -> Operator:
 
 _RIGHT = {"number": ("integer", "fraction")}
 _ARGUMENTS = {
-    argument.name.encode(): _RIGHT.get(argument.type, (argument.type,))
+    (b'"%b"' % tool.name.encode(), argument.name.encode()): _RIGHT.get(
+        argument.type, (argument.type,)
+    )
     for tool in DEFAULT_TOOLS
     for argument in tool.arguments
 }
+"""The right types, by the tool's name as it is spelled and the argument's name."""
 
 
-def _tool_arguments(raw: bytes) -> list[Member]:
+def _tool_arguments(raw: bytes) -> list[tuple[Member, tuple[str, ...]]]:
+    """The arguments that the called tool declares, each with its right types."""
+    every = members(raw)
+    tool = next((each.value(raw) for each in every if each.path == (_PARAMS, b"name")), b"")
     return [
-        member
-        for member in members(raw)
+        (member, _ARGUMENTS[tool, member.path[2]])
+        for member in every
         if member.path[:2] == (_PARAMS, b"arguments")
         and len(member.path) == 3
-        and member.path[2] in _ARGUMENTS
+        and (tool, member.path[2]) in _ARGUMENTS
     ]
 
 
 @rewrite(
     "confuse-argument",
     "type-confusion",
-    "profile",
+    "reject",
     "an argument that the tool declares has another JSON type",
     _ORIGIN,
 )
@@ -144,9 +154,8 @@ def _argument(source: Source, scene: Scene) -> bytes | None:
     places = _tool_arguments(scene.frame.raw)
     if not places:
         return None
-    member = source.choice(places)
-    value = _other(source, _ARGUMENTS[member.path[2]])
-    return replace_value(scene.frame.raw, member, value)
+    member, right = source.choice(places)
+    return replace_value(scene.frame.raw, member, _other(source, right))
 
 
 @rewrite(

@@ -106,11 +106,11 @@ def _beyond(source: Source, scene: Scene) -> bytes | None:
 
 
 OPERATORS: tuple[Operator, ...] = (
+    _beyond,
     *(_deep(*row) for row in DEPTHS),
     *(_unclosed(*row) for row in DEPTHS),
     _long,
     _noise,
     _names,
-    _beyond,
     _exceptional("readers whose buffer is one pipe's 64 KiB", "accept"),
 )

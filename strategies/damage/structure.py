@@ -99,7 +99,7 @@ _RIVALS = tuple(
 
 def _renamed(member: str) -> Operator:
     # A message that needs no params may lose them and stay good under spec.
-    expect: Expect = "profile" if member in ("params", "arguments", "name") else "reject"
+    expect: Expect = "profile" if member == "params" else "reject"
 
     @rewrite(f"case-{member}", "structure", expect, f"{member} in another case", _FOLDS)
     def operator(source: Source, scene: Scene) -> bytes | None:
@@ -239,7 +239,7 @@ def _stringified(name: str, path: tuple[bytes, ...]) -> Operator:
 @rewrite(
     "version-unsupported",
     "structure",
-    "profile",
+    "reject",
     "the request names a protocol version that nobody speaks",
     "MCP 2026-07-28: UnsupportedProtocolVersionError",
     host=HOSTS["meta-version"],
@@ -247,7 +247,7 @@ def _stringified(name: str, path: tuple[bytes, ...]) -> Operator:
 def _version(source: Source, scene: Scene) -> bytes | None:
     raw = scene.frame.raw
     member = find(raw, b"params", b"_meta", b"io.modelcontextprotocol/protocolVersion")
-    if member is None:
+    if member is None or scene.version != "2026-07-28":
         return None
     other = source.choice((b'"2020-01-01"', b'"2025-11-25"', b'"2026-07-28 "', b'""'))
     return replace_value(raw, member, other)

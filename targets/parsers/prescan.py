@@ -67,7 +67,7 @@ def prescan(raw: bytes) -> str:
         _check_escapes(text)
     pieces = _PIECES.findall(text)
     _check_structure(text, [name for name, colon, _ in pieces if colon])
-    if any([number and _spelling(number) != number for _, _, number in pieces]):
+    if any(number and _spelling(number) != number for _, _, number in pieces):
         return _NUMBERS.sub(lambda match: _spelling(match[1]) if match[1] else match[0], text)
     return text
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from fuzz.drivers import BLOCK, block, corpus, hypothesis_cases
 from fuzz.errors import UsageError
+from oracles.rules import RULES
+from oracles.session import closing, judge_session
+from strategies.contract import Contract
+from strategies.damage import OPERATORS
+from strategies.records import VERSIONS
+
+A_MINUTE = 9_000
+"""Cases that a campaign gets through in a minute even on a slow machine."""
 
 
 def test_a_block_is_a_function_of_seed_and_number() -> None:
@@ -30,6 +39,43 @@ def test_a_block_mixes_good_sessions_damage_and_bare_documents() -> None:
     assert any(not case.damages() and len(case.frames) > 1 for case in cases)
     assert any(len(case.frames) > 1 and case.damages() for case in cases)
     assert any(len(case.frames) == 1 for case in cases)
+
+
+def test_a_minute_of_cases_exercises_every_operator_of_damage() -> None:
+    never = {operator.name for operator in OPERATORS}
+    for number in range(A_MINUTE // BLOCK):
+        for case in block(7, number):
+            never.difference_update(case.damages())
+        if not never:
+            return
+    pytest.fail(f"never exercised: {sorted(never)}")
+
+
+def test_a_minute_of_cases_exercises_every_rule() -> None:
+    never = {rule.id for rule in RULES}
+    for number in range(A_MINUTE // BLOCK):
+        for case in block(7, number):
+            judgement = judge_session(case.data, Contract(version=case.version, policy="continue"))
+            frames = (*judgement.frames, *closing(judgement).frames)
+            never.difference_update(frame.rule for frame in frames)
+        if not never:
+            return
+    pytest.fail(f"never exercised: {sorted(never)}")
+
+
+def test_every_operator_has_its_turn_in_every_version_that_it_fits() -> None:
+    turns_of_a_block = BLOCK // 4
+    blocks = len(OPERATORS) * len(VERSIONS) // turns_of_a_block + 1
+    seen = {
+        (name, case.version)
+        for number in range(blocks)
+        for case in islice(block(3, number), None, None, 4)
+        for name in case.damages()
+    }
+    for operator in OPERATORS:
+        if operator.host is not None:
+            fits = {(operator.name, v) for v in VERSIONS if operator.host(v, "n") is not None}
+            assert fits <= seen
 
 
 def test_hypothesis_gives_equal_cases_for_equal_seeds() -> None:

@@ -12,7 +12,7 @@ from strategies.damage.base import hidden_call, table
 from strategies.damage.confusion import IDS, TOKENS
 from strategies.damage.spans import find, members, string_places
 from strategies.damage.truncation import cut_at, offsets
-from strategies.records import VERSIONS, Case, Frame
+from strategies.records import VERSIONS, Case, Frame, Version
 from strategies.source import RandomSource
 
 INITIALIZE = Frame(
@@ -45,8 +45,13 @@ LIGHT = [operator for operator in OPERATORS if not operator.heavy]
 
 def damages(operator: Operator, seed: int = 0) -> list[Damaged]:
     """What the operator makes of each frame of the session that it can damage."""
+    made = _damages(operator, seed, "2025-11-25")
+    return made or _damages(operator, seed, "2026-07-28")
+
+
+def _damages(operator: Operator, seed: int, version: Version) -> list[Damaged]:
     source = RandomSource(seed)
-    every = (operator.apply(source, Scene(SESSION, at)) for at in range(len(SESSION)))
+    every = (operator.apply(source, Scene(SESSION, at, version)) for at in range(len(SESSION)))
     return [damaged for damaged in every if damaged is not None]
 
 
