@@ -18,7 +18,18 @@ from targets.errors import TargetError
 
 __all__ = ["COMMANDS", "cli", "main"]
 
-COMMANDS = ("campaign", "explain", "minimize", "replay", "crashes", "quirks", "bench", "compare", "gate")
+COMMANDS = (
+    "campaign",
+    "fuzz",
+    "explain",
+    "minimize",
+    "replay",
+    "crashes",
+    "quirks",
+    "bench",
+    "compare",
+    "gate",
+)
 """Names of the commands: each is ``command`` in the module of that name in ``fuzz.commands``."""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from oracles.records import Finding
 from strategies.records import Case
 
-__all__ = ["Event", "Finished", "Found", "Listener", "Progress", "Started", "Tally"]
+__all__ = ["Event", "Explored", "Finished", "Found", "Listener", "Progress", "Started", "Tally"]
 
 
 @dataclass(slots=True)
@@ -78,14 +78,43 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Explored:
+    """How far a coverage-guided target has got: its figures so far, over all its processes.
+
+    ``seconds`` is the time that it had. ``valid`` counts inputs that were JSON and ``calls`` those
+    with an accepted call, among ``executions``. ``edges``, ``features`` and ``corpus`` (inputs) are
+    libFuzzer's.
+    """
+
+    target: str
+    seconds: float
+    executions: int
+    valid: int
+    calls: int
+    edges: int
+    features: int
+    corpus: int
+    found: int
+
+    @property
+    def rate(self) -> float:
+        """Inputs run in a second."""
+        return self.executions / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
-    """The campaign has ended; ``reason`` is ``done`` or ``interrupted``."""
+    """The campaign has ended; ``reason`` is ``done`` or ``interrupted``.
+
+    ``explored`` holds the last figures of each coverage-guided target.
+    """
 
     seconds: float
     tally: Tally
     found: int
     reason: str = "done"
+    explored: tuple[Explored, ...] = ()
 
 
-Event = Started | Progress | Found | Finished
+Event = Started | Progress | Explored | Found | Finished
 Listener = Callable[[Event], None]

@@ -16,11 +16,20 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn
 
-from fuzz.events import Event, Finished, Found, Listener, Progress, Started, Tally
+from fuzz.events import Event, Explored, Finished, Found, Listener, Progress, Started, Tally
 from oracles.rules import RULES
 from strategies.damage import FAMILIES, OPERATORS
 
-__all__ = ["as_json", "as_table", "live", "plain", "printable"]
+__all__ = [
+    "as_json",
+    "as_table",
+    "explored",
+    "fan_out",
+    "found_lines",
+    "live",
+    "plain",
+    "printable",
+]
 
 _PLAIN_EVERY = 10.0
 
@@ -38,10 +47,13 @@ def plain(stream: TextIO) -> Listener:
         if isinstance(event, Started):
             print(_opening(event), file=stream, flush=True)
         elif isinstance(event, Found):
-            print(_found(event), file=stream, flush=True)
+            print(found_lines(event), file=stream, flush=True)
         elif isinstance(event, Progress) and event.seconds - told[0] >= _PLAIN_EVERY:
             told[0] = event.seconds
             print(_status(event), file=stream, flush=True)
+        elif isinstance(event, Explored) and event.seconds - told[0] >= _PLAIN_EVERY:
+            told[0] = event.seconds
+            print(explored(event), file=stream, flush=True)
 
     return listen
 
@@ -55,9 +67,11 @@ def live(console: Console) -> tuple[Bar, Listener]:
         if isinstance(event, Started):
             console.print(_opening(event), markup=False, highlight=False)
         elif isinstance(event, Found):
-            console.print(_found(event), markup=False, highlight=False)
+            console.print(found_lines(event), markup=False, highlight=False)
         elif isinstance(event, Progress):
             bar.update(task, description=_status(event))
+        elif isinstance(event, Explored):
+            bar.update(task, description=explored(event))
 
     return bar, listen
 
@@ -77,7 +91,17 @@ def _status(event: Progress) -> str:
     )
 
 
-def _found(event: Found) -> str:
+def explored(event: Explored) -> str:
+    """The figures of a coverage-guided target on one line."""
+    return (
+        f"{event.target}: {event.executions:,} inputs in {event.seconds:.0f} s "
+        f"({event.rate:,.0f}/s), {event.edges:,} edges, {event.features:,} features, "
+        f"corpus {event.corpus:,}, {event.found} new findings"
+    )
+
+
+def found_lines(event: Found) -> str:
+    """A finding, and the command that shows it again."""
     found = event.finding
     return (
         f"FOUND {found.oracle} {found.rule} in {printable(found.target)}: "
@@ -97,8 +121,10 @@ def as_table(end: Finished, found: Iterable[Found]) -> str:
     """The report for people: verdict first, then findings, then what was exercised."""
     findings = list(found)
     lines = [_verdict(end), ""]
-    lines += [_found(each) for each in findings]
+    lines += [found_lines(each) for each in findings]
     lines += [""] if findings else []
+    if end.explored:
+        lines += ["Coverage-guided:", *[f"  {explored(each)}" for each in end.explored], ""]
     return "\n".join([*lines, *_coverage(end.tally)])
 
 
@@ -155,6 +181,7 @@ def as_json(end: Finished, found: Iterable[Found]) -> str:
         "reason": end.reason,
         "seconds": round(end.seconds, 3),
         "tally": asdict(end.tally),
+        "explored": [{**asdict(each), "rate": each.rate} for each in end.explored],
         "rules_never_exercised": [r.id for r in RULES if not end.tally.rules.get(r.id)],
         "operators_never_exercised": [
             each.name for each in OPERATORS if not end.tally.operators.get(each.name)

@@ -25,7 +25,7 @@ _FOLD = re.compile(rb"\n\s*")
 class _Stock:
     """Up to ``size`` products of one rule of the grammar, replaced one by one as they are used."""
 
-    __slots__ = ("_full", "_make", "_made", "_source")
+    __slots__ = ("_full", "_made", "_make", "_source")
 
     def __init__(self, source: Source, make: Callable[[], bytes], size: int) -> None:
         self._source = source

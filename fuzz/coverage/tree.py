@@ -19,9 +19,7 @@ Span = tuple[int, int]
 Member = tuple[int, int, int, int]
 """Start and end of a member's name (quotes included), start and end of its value."""
 
-_TOKEN = re.compile(
-    rb'"(?:[^"\\\n]++|\\[^\n])*+"|[{}\[\]\n]|-?[0-9][0-9.eE+-]*+|[A-Za-z]++'
-)
+_TOKEN = re.compile(rb'"(?:[^"\\\n]++|\\[^\n])*+"|[{}\[\]\n]|-?[0-9][0-9.eE+-]*+|[A-Za-z]++')
 _LONGEST = 65_536
 
 

@@ -1,0 +1,126 @@
+"""``wirefence fuzz``: one libFuzzer target, several processes, one corpus."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, with_progress, write
+from fuzz.coverage.checks import NAMES
+from fuzz.coverage.corpus import merge
+from fuzz.coverage.explore import Request, explore
+from fuzz.coverage.report import as_json, as_table
+from fuzz.errors import FOUND, NOTHING, UsageError
+from fuzz.events import Event, Finished, Found
+from fuzz.report import fan_out
+from fuzz.store import Store
+
+__all__ = ["command"]
+
+
+@click.command("fuzz")
+@click.argument("name", metavar="TARGET", type=click.Choice(NAMES))
+@click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True)
+@click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
+@click.option(
+    "--corpus",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Read and added to. Default: .wirefence/corpus/TARGET.",
+)
+@click.option(
+    "--merge",
+    "sources",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="First add inputs of this folder that cover something new; repeatable.",
+)
+@TARGET
+@click.option("--seed", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--native", is_flag=True, help="Fuzz instrumented builds of C parsers.")
+@click.option(
+    "--sanitizer", type=click.Choice(["none", "address"]), default="none", show_default=True
+)
+@click.option("--out", type=click.Path(path_type=Path), default=Path(".wirefence/findings"))
+@PATIENCE_OPTION
+@FORMAT
+def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
+    name: str,
+    seconds: float,
+    workers: int,
+    corpus: Path | None,
+    sources: tuple[Path, ...],
+    targets: tuple[str, ...],
+    seed: int,
+    native: bool,
+    sanitizer: str,
+    out: Path,
+    patience: float,
+    form: str,
+) -> int:
+    """Fuzz TARGET by coverage until the time is over; exit 1 if there are new findings.
+
+    A second start goes on from the corpus. --target limits what the inputs are given to.
+    """
+    if math.isnan(seconds) or math.isnan(patience):
+        raise UsageError("nan is no number of seconds", "give a number")
+    _need_atheris()
+    request = Request(
+        name=name,
+        corpus=corpus or Path(".wirefence/corpus") / name,
+        out=out,
+        targets=targets,
+        seconds=seconds,
+        workers=workers,
+        seed=seed,
+        patience=patience,
+        known=_committed(),
+        variables=_native(sanitizer) if native else {},
+    )
+    if sources:
+        click.echo(merge(request.job(0), sources).sentence(), err=True)
+    end, found = _run(request)
+    write((as_json if form == "json" else as_table)(end, found))
+    return FOUND if found else NOTHING
+
+
+def _need_atheris() -> None:
+    if find_spec("atheris") is None:
+        raise UsageError("atheris is not installed", "it has wheels for Linux on x86-64 only")
+
+
+def _committed() -> frozenset[str]:
+    """Signatures of committed crashes, as for a campaign."""
+    folder = Path("crashes")
+    return frozenset(Store(folder).signatures()) if folder.is_dir() else frozenset()
+
+
+def _native(sanitizer: str) -> Mapping[str, str]:
+    """The environment in which instrumented parsers load. Raises UsageError where none are."""
+    try:
+        build: Any = import_module("fuzz.native.build")
+    except ImportError:
+        raise UsageError("this build has no native parsers", "leave out --native") from None
+    names = ("simplejson", "ujson", "_json")
+    prepared: Mapping[str, str] = build.prepare(names, sanitizer=sanitizer)
+    return prepared
+
+
+def _run(request: Request) -> tuple[Finished, list[Found]]:
+    found: list[Found] = []
+    ends: list[Finished] = []
+
+    def keep(event: Event) -> None:
+        if isinstance(event, Found):
+            found.append(event)
+        elif isinstance(event, Finished):
+            ends.append(event)
+
+    with_progress(lambda listener: explore(request, fan_out(keep, listener)))
+    return ends[0], found

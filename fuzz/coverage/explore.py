@@ -1,0 +1,247 @@
+"""Several processes of one libFuzzer target over one corpus: ``wirefence fuzz``.
+
+The key insight: the processes save what they find by themselves, so this one only watches: it reads
+what is new on disk, names the deaths, and puts a new process where one has died.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fuzz.coverage.artifacts import Death, diagnose, finding_of
+from fuzz.coverage.checks import check_of
+from fuzz.coverage.orders import Orders
+from fuzz.coverage.process import Job, Process, seeds_of
+from fuzz.events import Explored, Finished, Found, Listener, Started, Tally
+from fuzz.store import Store, read_case
+from oracles.records import Finding
+from targets.errors import TargetError
+from targets.parsers.configs import library_versions
+
+__all__ = ["Explorer", "Pool", "Request", "explore"]
+
+_TICK = 0.25
+_TELL = 1.0
+_GRACE = 10.0
+_HOPELESS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What ``wirefence fuzz`` was asked for.
+
+    ``corpus`` is read and added to; ``out`` is the store; ``known`` are signatures that are no
+    news. ``patience`` (seconds) bounds one input. ``variables`` are changes of the environment.
+    """
+
+    name: str
+    corpus: Path
+    out: Path
+    targets: tuple[str, ...] = ()
+    seconds: float = 60.0
+    workers: int = 1
+    seed: int = 1
+    patience: float = 60.0
+    known: frozenset[str] = frozenset()
+    seeds: bool = True
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def job(self, number: int) -> Job:
+        """What worker ``number`` runs."""
+        orders = Orders(str(self.out), "", self.targets, tuple(sorted(self.known)))
+        seeds = (seeds_of(self.name),) if self.seeds and seeds_of(self.name).is_dir() else ()
+        return Job(
+            self.name, orders, self.corpus, seeds, self.seed + number, variables=self.variables
+        )
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Tells of findings that appear in a store, whoever put them there."""
+
+    store: Store
+    seen: set[Path] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.store.prepare()
+        self.store.signatures()
+        self.seen.update(self.store.folder.glob("*/*.json"))
+
+    def new(self) -> list[Found]:
+        """Findings that are complete on disk and were not told of yet."""
+        fresh = sorted(set(self.store.folder.glob("*/*.json")) - self.seen)
+        self.seen.update(fresh)
+        return [_found(path) for path in fresh]
+
+
+def _found(path: Path) -> Found:
+    said = json.loads(path.read_bytes())
+    names = ("oracle", "rule", "target", "signature", "summary")
+    frame = path.with_suffix(".frame")
+    return Found(Finding(*[said[name] for name in names]), read_case(frame), str(frame))
+
+
+@dataclass(slots=True)
+class Pool:
+    """The processes of one request. :meth:`look` must be called now and then."""
+
+    request: Request
+    running: list[Process] = field(default_factory=list)
+    done: int = 0
+    """Inputs run by processes that are gone."""
+    deaths: int = 0
+    _early: int = 0
+    _started: int = 0
+
+    def start(self) -> None:
+        """Start one more process."""
+        self.running.append(Process(self.request.job(self._started)))
+        self._started += 1
+
+    def look(self) -> list[Finding]:
+        """Bury the dead and replace them; return deaths that were filed."""
+        found = []
+        for process in list(self.running):
+            process.look()
+            if process.code is None and process.stuck(self.request.patience):
+                process.kill()
+                found += self._bury(process, hung=True)
+            elif process.code is not None:
+                found += self._bury(process, hung=False)
+        return found
+
+    def _bury(self, process: Process, *, hung: bool) -> list[Finding]:
+        progress, log, code = process.look(), process.text, process.code or 0
+        victim = process.victim()
+        self.done += progress.sighting.ended
+        self.running.remove(process)
+        process.close()
+        self._check_start(code, log, begun=progress.sighting.ended > 1)
+        self.start()
+        if victim is None:
+            return []
+        self.deaths += 1
+        death = diagnose(log, code)
+        if hung:
+            patience = self.request.patience
+            death = Death("live-hang", "process", f"no end of an input within {patience:g} s")
+        return self._file(death, victim)
+
+    def _check_start(self, code: int, log: str, *, begun: bool) -> None:
+        """Raise TargetError for what cannot start, or dies before it has done anything."""
+        self._early = 0 if begun else self._early + 1
+        if code == 2 or self._early >= _HOPELESS:
+            said = log.strip().splitlines() or [f"exit {code}"]
+            cause = said[-1].removeprefix("wirefence: ")
+            raise TargetError(
+                f"{self.request.name} does not run ({cause})", "try its file by itself"
+            )
+
+    def _file(self, death: Death, victim: bytes) -> list[Finding]:
+        request = self.request
+        target = request.targets[0] if len(request.targets) == 1 else request.name
+        each, store = finding_of(target, death), Store(request.out)
+        _forget(request.corpus, victim)
+        if each.signature in request.known | store.signatures():
+            return []
+        check = check_of(request.name, request.targets, lambda _: None)
+        store.save(each, check.case(victim), versions=library_versions())
+        return [each]
+
+    def close(self) -> None:
+        """End every process."""
+        for process in self.running:
+            process.look()
+            self.done += process.progress.sighting.ended
+            process.close()
+        self.running.clear()
+
+    def explored(self, seconds: float, found: int) -> Explored:
+        """The figures of all processes together."""
+        all_of = [process.progress for process in self.running]
+        executions = self.done + sum(each.sighting.ended for each in all_of)
+        return Explored(
+            target=self.request.name,
+            seconds=seconds,
+            executions=executions,
+            valid=sum(each.sighting.valid for each in all_of),
+            calls=sum(each.sighting.calls for each in all_of),
+            edges=max((each.edges for each in all_of), default=0),
+            features=max((each.features for each in all_of), default=0),
+            corpus=max((each.corpus for each in all_of), default=0),
+            found=found,
+        )
+
+
+def _forget(corpus: Path, victim: bytes) -> None:
+    """Take a deadly input out of the corpus: it is filed, and every start would die of it."""
+    for path in corpus.iterdir() if corpus.is_dir() else ():
+        if path.is_file() and path.stat().st_size == len(victim) and path.read_bytes() == victim:
+            path.unlink()
+
+
+@dataclass(slots=True)
+class Explorer:
+    """A pool, and what it tells: events of findings and figures."""
+
+    request: Request
+    listener: Listener
+    found: int = 0
+    last: Explored | None = None
+    _told: float = 0.0
+
+    def run(self) -> str:
+        """Fuzz until the time is over; return why it ended."""
+        watch = _Watch(Store(self.request.out))
+        pool, begun = Pool(self.request), time.monotonic()
+        try:
+            for _ in range(self.request.workers):
+                pool.start()
+            while (spent := time.monotonic() - begun) < self.request.seconds:
+                time.sleep(min(_TICK, self.request.seconds - spent))
+                pool.look()
+                self._tell(pool, watch, time.monotonic() - begun)
+        except KeyboardInterrupt:
+            return "interrupted"
+        finally:
+            self._told = 0.0
+            self._tell(pool, watch, time.monotonic() - begun)
+            pool.close()
+            self._tell_found(watch)
+        return "done"
+
+    def _tell(self, pool: Pool, watch: _Watch, spent: float) -> None:
+        self._tell_found(watch)
+        if spent - self._told >= _TELL or self._told == 0.0:
+            self._told = spent
+            self.last = pool.explored(spent, self.found)
+            self.listener(self.last)
+
+    def _tell_found(self, watch: _Watch) -> None:
+        for event in watch.new():
+            self.found += 1
+            self.listener(event)
+
+
+def explore(request: Request, listener: Listener) -> int:
+    """Run a libFuzzer target as ``request`` says; return the number of new findings.
+
+    Raises UsageError and TargetError for what cannot be used.
+    """
+    check_of(request.name, request.targets, lambda _: None)
+    store = Store(request.out)
+    store.prepare()
+    known = store.signatures() | request.known
+    names: Sequence[str] = request.targets or (request.name,)
+    listener(Started(request.seed, tuple(names), request.workers, len(known), str(request.out)))
+    begun = time.monotonic()
+    explorer = Explorer(replace(request, known=frozenset(known)), listener)
+    reason = explorer.run()
+    explored = (explorer.last,) if explorer.last else ()
+    seconds = time.monotonic() - begun
+    listener(Finished(seconds, Tally(), explorer.found, reason, explored))
+    return explorer.found
