@@ -15,15 +15,10 @@ from pathlib import Path
 from fuzz.compare.report import Compared
 from fuzz.errors import UsageError
 
-__all__ = ["Accepted", "accepted", "library", "marked", "record"]
+__all__ = ["Accepted", "accepted", "marked", "record"]
 
 Accepted = frozenset[tuple[str, str, str]]
 """Old library, new library and class name of every accepted difference."""
-
-
-def library(spec: str) -> str:
-    """The name of what a specification asks for, without its version."""
-    return spec.partition("==")[0]
 
 
 def accepted(path: Path) -> Accepted:
@@ -40,7 +35,7 @@ def accepted(path: Path) -> Accepted:
 
 def marked(pair: Compared, known: Accepted) -> Compared:
     """The pair with its accepted classes marked."""
-    old, new = library(pair.old), library(pair.new)
+    old, new = pair.libraries
     found = tuple(replace(f, accepted=(old, new, f.name) in known) for f in pair.found)
     return replace(pair, found=found)
 
@@ -49,8 +44,8 @@ def record(path: Path, pairs: Iterable[Compared]) -> int:
     """Write every class that was found for review; return their number. Raises UsageError."""
     rows = [
         {
-            "old": library(pair.old),
-            "new": library(pair.new),
+            "old": pair.libraries[0],
+            "new": pair.libraries[1],
             "class": found.name,
             "why": found.why,
             "input": found.input,

@@ -12,7 +12,16 @@ from fuzz.compare.traits import TRAITS
 from fuzz.compare.values import value_effect
 from targets.environments import Observation
 
-__all__ = ["EFFECTS", "MESSAGE", "effect_of", "needs_traits", "subject", "why"]
+__all__ = [
+    "EFFECTS",
+    "MESSAGE",
+    "WRITING",
+    "effect_of",
+    "needs_traits",
+    "subject",
+    "why",
+    "why_written",
+]
 
 MESSAGE = "message"
 """Only the text of an error differs: counted apart, no change of behaviour."""
@@ -38,6 +47,13 @@ EFFECTS: dict[str, str] = {
     "error-type": "an except clause written for the one error need not catch the other",
 }
 """Every effect, the gravest first, and what it means at a boundary; ``MESSAGE`` is none of them."""
+
+WRITING: dict[str, str] = {
+    "newly-rejected": "{new} does not write a value that {old} writes, so an answer is lost",
+    "newly-accepted": "{new} writes a value that {old} refuses, and its readers must cope",
+    "error-type": "what refuses to write raises another error, past an except clause",
+}
+"""What an effect means for writers, where that is not what it means for readers."""
 
 _ENDINGS = {
     "death": ("dies", "survives"),
@@ -83,8 +99,19 @@ def subject(found: Set[str]) -> str:
 
 def why(effect: str, found: Set[str], old: str, new: str) -> str:
     """One sentence: what the inputs of the class hold, and why the effect matters."""
-    consequence = EFFECTS[effect].format(old=old, new=new)
     name = subject(found)
-    held = f"for {TRAITS[name]}, " if name in TRAITS else ""
-    sentence = held + consequence
-    return sentence[0].upper() + sentence[1:] + "."
+    held = f"For {TRAITS[name]}, " if name in TRAITS else ""
+    return _sentence(held, EFFECTS[effect], old, new)
+
+
+def why_written(effect: str, what: str, old: str, new: str) -> str:
+    """The same for a difference in writing a value, or in reading what was written."""
+    if what == "writing":
+        return _sentence("", WRITING.get(effect, EFFECTS[effect]), old, new)
+    return _sentence(f"In the {what}, ", EFFECTS[effect], old, new)
+
+
+def _sentence(held: str, consequence: str, old: str, new: str) -> str:
+    if not held and not consequence.startswith("{"):  # a name stays as it is spelled
+        consequence = consequence[0].upper() + consequence[1:]
+    return f"{held}{consequence.format(old=old, new=new)}."

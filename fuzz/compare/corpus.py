@@ -6,9 +6,7 @@ before any other, are never left out for lack of time, and are counted apart.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
+import codecs
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,15 +15,17 @@ from fuzz.errors import UsageError
 __all__ = ["reproducers", "traffic"]
 
 _LINES = (".jsonl", ".ndjson", ".frame", ".log", ".txt")
-_HEX_KEYS = ("raw", "data", "bytes", "line", "frame")
+_CUT = " bytes"
+"""How a transcript ends a line that it does not show as a whole."""
 
 
 def traffic(paths: Sequence[Path]) -> Iterator[bytes]:
     """Every document of every file below ``paths``, in the order of their names.
 
-    A file of lines (JSON Lines, a session's bytes) gives each line; any other file is a document as
-    a whole and, if it has several lines, each of them as well. Lines of a gate transcript give the
-    frame that they hold. Raises UsageError for a path that cannot be read.
+    A file of lines (JSON Lines, a session's bytes) gives each line; a ``.transcript`` of gate gives
+    every frame that went in or came out and is shown whole; any other file is a document as a whole
+    and, if it has several lines, each of them as well. Raises UsageError for a path that cannot be
+    read.
     """
     for path in paths:
         if not path.exists():
@@ -41,38 +41,23 @@ def _documents(file: Path) -> Iterator[bytes]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UsageError(f"cannot read {file}: {reason}", "mend its permissions") from error
+    if file.suffix == ".transcript":
+        yield from _frames(raw.decode(errors="replace"))
+        return
     lines = [line for line in raw.split(b"\n") if line.strip()]
     if file.suffix not in _LINES:
         yield raw
-        if len(lines) < 2 or b"\n" not in raw.strip():
+        if len(lines) < 2:
             return
-    for line in lines:
-        yield _frame(line)
+    yield from lines
 
 
-def _frame(line: bytes) -> bytes:
-    """The frame inside a line of a transcript; the line itself where it is none."""
-    if not line.startswith(b'{"'):
-        return line
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return line
-    if not isinstance(entry, dict) or "jsonrpc" in entry:
-        return line
-    return _held(entry) or line
-
-
-def _held(entry: dict[str, object]) -> bytes:
-    for key in _HEX_KEYS:
-        for name, decode in ((f"{key}_hex", bytes.fromhex), (f"{key}_base64", base64.b64decode)):
-            value = entry.get(name)
-            if isinstance(value, str):
-                try:
-                    return decode(value)
-                except (ValueError, binascii.Error):
-                    return b""
-    return b""
+def _frames(transcript: str) -> Iterator[bytes]:
+    """The frames of a transcript: lines behind ``>`` and ``<``, escaped as Python's bytes are."""
+    for line in transcript.split("\n"):
+        if line.startswith(("> ", "< ")) and not (" ... " in line and line.endswith(_CUT)):
+            shown = line[2:].removesuffix(" (no LF)")
+            yield codecs.escape_decode(shown.encode())[0].removesuffix(b"\n")
 
 
 def reproducers(folder: Path) -> Iterator[bytes]:

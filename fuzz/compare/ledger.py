@@ -25,6 +25,7 @@ _SHRINK_SECONDS = 10.0
 _ENDINGS = {"dies", "survives", "hangs", "recovers", "memory"}
 _BROKEN = frozenset(("unclosed", "trailing", "syntax"))
 """What an input may become while it shrinks that ends a process anyway."""
+_AGAIN = 2
 _LEARNING = 64
 """So many inputs of a class by errors alone are read for the traits they share."""
 
@@ -54,12 +55,17 @@ class Entry:
 
 @dataclass(slots=True)
 class Ledger:
-    """The classes of one pair of sides. ``spare`` is the number of seconds left for shrinking."""
+    """The classes of one pair of sides.
+
+    ``spare`` is the number of seconds left for shrinking. ``unsteady`` counts differences that did
+    not show again when their input was read alone: no classes, but worth a word.
+    """
 
     look: Look
     spare: float = 60.0
     entries: list[Entry] = field(default_factory=list)
     messages: int = 0
+    unsteady: int = 0
     message_item: Item | None = None
     _known: dict[tuple[str, frozenset[str]], Entry] = field(default_factory=dict)
 
@@ -74,6 +80,9 @@ class Ledger:
             self._message(item)
             return None
         entry = self._entry(effect, item, old, new)
+        if entry is None:
+            self.unsteady += 1
+            return None
         self.count(entry, item, traffic=traffic)
         if order(item.raw) < order(entry.item.raw) and self._fits(entry, effect, item, old, new):
             entry.item, entry.old, entry.new = item, old, new
@@ -100,21 +109,29 @@ class Ledger:
             return (entry.old.error, entry.new.error) == (old.error, new.error)
         return traits(item.raw) == entry.needed
 
-    def _entry(self, effect: str, item: Item, old: Observation, new: Observation) -> Entry:
+    def _entry(self, effect: str, item: Item, old: Observation, new: Observation) -> Entry | None:
         if not needs_traits(effect):
             return self._by_errors(effect, item, old, new)
         found = traits(item.raw)
         key = (effect, found)
         entry = self._known.get(key) or self._explained(effect, found)
         if entry is None:
+            if not self._again(effect, item):
+                return None
             entry = self._new(effect, found, item, old, new)
         self._known[key] = entry
         return entry
 
-    def _by_errors(self, effect: str, item: Item, old: Observation, new: Observation) -> Entry:
+    def _again(self, effect: str, item: Item) -> bool:
+        """Whether an input shows the effect alone too, and not only beside others or by chance."""
+        return all(effect_of(*self.look([item.raw], item.form)[0]) == effect for _ in range(_AGAIN))
+
+    def _by_errors(
+        self, effect: str, item: Item, old: Observation, new: Observation
+    ) -> Entry | None:
         key = (effect, frozenset((f"old {old.error}", f"new {new.error}")))
         entry = self._known.get(key)
-        if entry is None:
+        if entry is None and self._again(effect, item):
             entry = self._known[key] = Entry(effect, frozenset(), item, old, new)
             self.entries.append(entry)
         return entry

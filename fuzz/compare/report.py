@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fuzz.compare.classes import why
+from fuzz.compare.classes import why, why_written
 from fuzz.compare.exhaustive import in_short
 from fuzz.compare.ledger import Entry
 from fuzz.compare.notation import readable, spelled
@@ -58,10 +58,12 @@ class Compared:
 
     old: str
     new: str
+    libraries: tuple[str, str]
     found: tuple[Found, ...]
     messages: int
     sampled: int
     unlooked: int
+    unsteady: int
     message_example: str
     values: int
     respelled: int
@@ -78,6 +80,7 @@ class SideFacts:
 
     name: str
     label: str
+    library: str
     versions: dict[str, str]
     context: dict[str, int]
     usage: Usage
@@ -116,10 +119,12 @@ def compared(explorer: Explorer, pair: Pair, writings: Writings | None) -> Compa
     return Compared(
         old,
         new,
+        (sides[pair.old].facts.library, sides[pair.new].facts.library),
         tuple(found),
         pair.ledger.messages,
         pair.sampled,
         pair.unlooked,
+        pair.ledger.unsteady,
         "" if example is None else readable(example.raw),
         0 if writings is None else writings.values,
         0 if writings is None else writings.spelled,
@@ -131,7 +136,7 @@ def _found(entry: Entry, old: str, new: str) -> Found:
     return Found(
         entry.name,
         entry.effect,
-        why(entry.effect, entry.needed, old, new),
+        _why(entry, old, new),
         readable(raw),
         spelled(raw),
         len(raw),
@@ -143,11 +148,18 @@ def _found(entry: Entry, old: str, new: str) -> Found:
     )
 
 
+def _why(entry: Entry, old: str, new: str) -> str:
+    if entry.effect == "error-type" and entry.old.error in entry.new.bases:
+        held = f"{entry.new.error} is a {entry.old.error}"
+        return f"Except clauses for {old}'s error still hold, as {held}; those for {new}'s don't."
+    return why(entry.effect, entry.needed, old, new)
+
+
 def _writing(found: Written, old: str, new: str) -> Found:
     return Found(
         found.name,
         found.effect,
-        why(found.effect, frozenset(), old, new),
+        why_written(found.effect, found.what, old, new),
         shown(found.value),
         "",
         len(found.value),

@@ -93,6 +93,8 @@ class Explorer:
                 pair.ledger.polish(max(3.0, self.budget.seconds / 12) / len(self.pairs))
         except KeyboardInterrupt:
             self.tally.interrupted = True
+            for worker in self.team.lookers:  # an answer may be half read; a new process has none
+                worker.close()
         self.tally.seconds = time.monotonic() - start
 
     def only(self, inputs: Sequence[bytes]) -> None:

@@ -56,6 +56,7 @@ def compare(request: Request, told: Callable[[Tally, int], None]) -> Report:
                 SideFacts(
                     side.name,
                     side.label,
+                    side.facts.library,
                     dict(side.versions),
                     dict(side.facts.context),
                     hired.usage(at),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from fuzz.compare.report import Compared, Found, Report, ratio, verdict
 from fuzz.report import printable
@@ -60,12 +61,11 @@ def traffic_line(report: Report) -> list[str]:
 def grid(report: Report) -> list[list[str]]:
     """All pairs: how many classes each row's side shows against each column's."""
     names = [side.name for side in report.sides]
-    counts = {(p.old, p.new): str(len(p.changed)) for p in report.pairs}
-    rows = [["classes", *names]]
-    for row in names:
-        cells = [counts.get((row, col)) or counts.get((col, row)) or "." for col in names]
-        rows.append([row, *cells])
-    return rows
+    counts: dict[tuple[int, int], str] = {}
+    for (row, column), pair in zip(combinations(range(len(names)), 2), report.pairs, strict=True):
+        counts[row, column] = counts[column, row] = str(len(pair.changed))
+    cells = [[counts.get((a, b), ".") for b in range(len(names))] for a in range(len(names))]
+    return [["classes", *names], *([name, *row] for name, row in zip(names, cells, strict=True))]
 
 
 def notes(report: Report) -> list[str]:
@@ -84,11 +84,19 @@ def notes(report: Report) -> list[str]:
                 f"{named}{pair.unlooked:,} more inputs differ, in floods of their like; they are "
                 "not counted above."
             )
+        if pair.unsteady:
+            lines.append(
+                f"{named}{pair.unsteady:,} differences did not show again and are left out."
+            )
         if pair.values:
             lines.append(
                 f"{named}{pair.values:,} values written; {pair.respelled:,} spelled differently "
                 "(no change unless listed)."
             )
+    if len({side.library for side in report.sides}) > 1:
+        lines.append(
+            "Between different libraries, types of errors are compared in the sample only."
+        )
     tally = report.tally
     stages = ", ".join(f"{count:,} {stage}" for stage, count in sorted(tally.stages.items()))
     rate = tally.comparisons / tally.seconds if tally.seconds else 0.0

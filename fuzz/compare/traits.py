@@ -20,12 +20,18 @@ _REFINED = {"plain", "surrogate-escape", "big-integer", "number-range", "number-
 _SQUEEZED = 6_000
 _RUN = re.compile(rb"(.{1,8}?)\1{15,}", re.DOTALL)
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*+)("[ \t\r\n]*+:?)?', re.DOTALL)
-_NUMBER = re.compile(rb"-?([0-9]+)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+))?")
+_NUMBER = re.compile(rb"(-?)([0-9]+)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+))?")
 _UNIT = re.compile(
     rb"\\u(?:([dD][89abAB])|([dD][c-fC-F]))[0-9a-fA-F]{2}|\\u([0-9a-fA-F]{4})|\\(.)", re.S
 )
 _LAX_HEX = re.compile(rb'\\u(?![0-9a-fA-F]{4})[^"\\]{4}', re.DOTALL)
-_SIZES = (("int>2^53", 2**53), ("int>=2^63", 2**63), ("int>=2^64", 2**64), ("int>=10^20", 10**20))
+_ABOVE = (
+    ("int>2^53", 2**53),
+    ("int>=2^63", 2**63),
+    ("int>=2^64", 2**64),
+    ("int>=10^20", 10**20),
+)
+_BELOW = (("int>2^53", 2**53), ("int<-2^63", 2**63 + 1))
 _LONG = 64
 
 TRAITS: dict[str, str] = {
@@ -64,7 +70,8 @@ TRAITS: dict[str, str] = {
     "int>=10^20": "an integer of 10^20 or more",
     "int>=2^64": "an integer of 2^64 or more",
     "int>=2^63": "an integer of 2^63 or more",
-    "int>2^53": "an integer beyond 2^53",
+    "int<-2^63": "an integer below -2^63",
+    "int>2^53": "an integer beyond 2^53 or -2^53",
     "neg-zero-int": FEATURES["neg-zero-int"],
     "zero-huge-exp": "a zero with an exponent of three or more digits",
     "overflow-exp": "a number beyond the largest float",
@@ -162,9 +169,9 @@ def _lone(half: str, *, is_name: bool) -> Iterator[str]:
         yield "surrogate-key"
 
 
-def _number(whole: bytes, fraction: bytes, power: bytes) -> Iterator[str]:
+def _number(sign: bytes, whole: bytes, fraction: bytes, power: bytes) -> Iterator[str]:
     if not fraction and not power:
-        yield from _integer(whole)
+        yield from _integer(sign, whole)
         return
     digits = (whole + (fraction or b"")[1:]).strip(b"0")
     if fraction:
@@ -178,11 +185,11 @@ def _number(whole: bytes, fraction: bytes, power: bytes) -> Iterator[str]:
     yield from _magnitude(whole, fraction or b"", int(power[:40] or 0) if power else 0, digits)
 
 
-def _integer(whole: bytes) -> Iterator[str]:
+def _integer(sign: bytes, whole: bytes) -> Iterator[str]:
     size = len(whole.lstrip(b"0"))
     if size > 15:
         value = int(whole) if size < 25 else 10**25
-        yield from (name for name, least in _SIZES if value >= least)
+        yield from (name for name, least in (_BELOW if sign else _ABOVE) if value >= least)
     if size > 309:
         yield "int-310d"
     if size > 4_300:

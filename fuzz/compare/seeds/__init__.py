@@ -10,4 +10,7 @@ FAMILIES: tuple[Family, ...] = (
     *numbers.FAMILIES,
     *text.FAMILIES,
     *sizes.FAMILIES,
+    *numbers.LONG,
+    *sizes.LONG,
 )
+"""Every generator; those whose inputs are long, and so cost most, come last."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from fuzz.compare.seeds.base import VALUE_PLACES, Family, family, placed
 
-__all__ = ["FAMILIES", "decimal", "halfway", "integer"]
+__all__ = ["FAMILIES", "LONG", "decimal", "halfway", "integer"]
 
 _POWERS = (7, 8, 15, 16, 24, 31, 32, 52, 53, 54, 62, 63, 64, 65, 66, 96, 127, 128, 256, 1023, 1024)
 _LENGTHS = (
@@ -163,4 +163,5 @@ def spellings() -> Iterator[bytes]:
     yield from placed(_SPELLINGS, (*VALUE_PLACES, (b"-", b""), (b"", b" 1")))
 
 
-FAMILIES: tuple[Family, ...] = (spellings, ranges, machine_integers, rounding, long_numbers)
+FAMILIES: tuple[Family, ...] = (spellings, ranges, machine_integers)
+LONG: tuple[Family, ...] = (rounding, long_numbers)

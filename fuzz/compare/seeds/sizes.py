@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from fuzz.compare.seeds.base import Family, family, ladder
 
-__all__ = ["FAMILIES"]
+__all__ = ["FAMILIES", "LONG"]
 
 _NAMES = (
     *(b"", b"a", b"A", b"\xc3\xa9", b"e\xcc\x81", b"\xc3\x89", b"\xe2\x80\x8d", b"a\xe2\x80\x8d"),
@@ -179,4 +179,5 @@ def depth() -> Iterator[bytes]:
             yield from (b"]" * height, b"[]," * height, b"[" + b"[]," * height + b"[]]")
 
 
-FAMILIES: tuple[Family, ...] = (names, long_names, lengths, depth)
+FAMILIES: tuple[Family, ...] = (names, depth)
+LONG: tuple[Family, ...] = (lengths, long_names)

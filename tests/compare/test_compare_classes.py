@@ -1,0 +1,187 @@
+"""Effects, traits and values: each kind of difference has its name, and shrinking keeps it."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+
+from fuzz.compare.classes import EFFECTS, effect_of, subject, why
+from fuzz.compare.shrink import shrink
+from fuzz.compare.traits import TRAITS, squeezed, traits
+from fuzz.compare.values import shown, value_effect
+from targets.environments import Observation
+from targets.parsers.canonical import encode
+
+
+def _nested(depth):
+    value: object = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "effect"),
+    [
+        (1, 1.0, "number-type"),
+        (1, True, "type"),
+        (1, 2, "number-value"),
+        (1.0, math.nextafter(1.0, 2.0), "float-rounding"),
+        (1.0, 1.5, "number-value"),
+        (5e-324, 0.0, "float-rounding"),
+        (0.0, -0.0, "zero-sign"),
+        ("a", "b", "string"),
+        ("a", None, "type"),
+        ([1], [1, 2], "members"),
+        ({"a": 1}, {"b": 1}, "name"),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, "order"),
+        ({"a": 1}, {"a": 1, "b": 2}, "members"),
+        ({"a": [1, {"b": 2}]}, {"a": [1, {"b": "2"}]}, "type"),
+        ([], {}, "type"),
+        (_nested(5_000), [_nested(4_999), 1], "members"),
+        (10**400, 10**401, "number-value"),
+        ("\ud800", "", "string"),
+        (float("nan"), 1.0, "number-value"),
+    ],
+)
+def test_values_differ_in_a_named_way(old, new, effect):
+    assert value_effect(encode(old), encode(new)) == effect
+
+
+def test_equal_values_do_not_differ():
+    deep = encode(_nested(4_000))
+    assert value_effect(deep, deep) == ""
+
+
+ACCEPT, REJECT = Observation("accept", encode(1)), Observation("reject", b"", "a.Error", "m")
+ESCAPE, DEATH = Observation("escape", b"", "b.Error"), Observation("death", b"", "SIGSEGV")
+HANG, MEMORY = Observation("hang", b"", "timeout"), Observation("memory", b"", "MemoryError")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "effect"),
+    [
+        (ACCEPT, ACCEPT, ""),
+        (ACCEPT, REJECT, "newly-rejected"),
+        (REJECT, ACCEPT, "newly-accepted"),
+        (ACCEPT, ESCAPE, "escapes"),
+        (REJECT, ESCAPE, "escapes"),
+        (ESCAPE, REJECT, "error-type"),
+        (ESCAPE, ACCEPT, "newly-accepted"),
+        (ACCEPT, DEATH, "dies"),
+        (DEATH, REJECT, "survives"),
+        (DEATH, Observation("death", b"", "SIGABRT"), ""),
+        (REJECT, HANG, "hangs"),
+        (HANG, REJECT, "recovers"),
+        (ACCEPT, MEMORY, "memory"),
+        (REJECT, Observation("reject", b"", "a.Error", "other"), "message"),
+        (REJECT, Observation("reject", b"", "a.Other", "m"), "error-type"),
+    ],
+)
+def test_outcomes_differ_in_a_named_way(old, new, effect):
+    assert effect_of(old, new) == effect
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        (b'"\\ud800"', "lone-hi"),
+        (b'"\\udc00"', "lone-lo"),
+        (b'"\\ud800\\udc00"', "escaped-pair"),
+        (b'"\\udc00\\ud800"', "lone-hi"),
+        (b'{"\\ud800":1}', "surrogate-key"),
+        (b'"\\u00e9"', "unicode-escape"),
+        (b'"\\u+041"', "lax-hex"),
+        (b'"\\u0_41"', "lax-hex"),
+        (b'"\\x41"', "bad-escape"),
+        (b"9007199254740993", "int>2^53"),
+        (b"9223372036854775808", "int>=2^63"),
+        (b"-9223372036854775808", "int>2^53"),
+        (b"-9223372036854775809", "int<-2^63"),
+        (b"18446744073709551616", "int>=2^64"),
+        (b"1" * 400, "int-310d"),
+        (b"1" * 4301, "int-4301d"),
+        (b"1e309", "overflow-exp"),
+        (b"1.7976931348623157e308", "exponent"),
+        (b"1.8e308", "overflow-exp"),
+        (b"0e400", "zero-huge-exp"),
+        (b"5e-324", "underflow"),
+        (b"-0", "neg-zero-int"),
+        (b"1.00000000000000011102230246", "long-mantissa"),
+        (b"[" * 200 + b"]" * 200, "depth"),
+        (b'{"a":1,"a":2}', "duplicate-name"),
+        (b'{"a":1,"\\u0061":2}', "dup-escaped"),
+        (b'"\xff"', "invalid-utf8"),
+        (b"\xef\xbb\xbf1", "bom"),
+        (b"", "empty"),
+        (b"1", "any"),
+        (b"[,]", "trailing-comma"),
+        (b"1 2", "trailing"),
+        (b"[1", "unclosed"),
+        (b"]", "syntax"),
+    ],
+)
+def test_traits_name_what_an_input_holds(raw, name):
+    assert subject(traits(raw)) == name
+
+
+def test_larger_integers_have_all_traits_of_smaller_ones():
+    sizes = (b"9007199254740993", b"9223372036854775808", b"18446744073709551616", b"9" * 400)
+    for small, large in pairwise(sizes):
+        assert traits(small) < traits(large)
+
+
+def test_every_trait_that_is_found_has_a_meaning():
+    inputs = (
+        b"[1,] \x00 'a' +1 .5 NaN",
+        b'"\\x\x01" //',
+        b'{"":1,"2":1e5}',
+        b'"' + b"\xf0\x9f\x98\x80" * 40,
+    )
+    for raw in inputs:
+        assert traits(raw) <= TRAITS.keys()
+
+
+def test_long_repetitions_do_not_change_traits():
+    raw = b"[" * 50_000 + b"]" * 50_000
+    assert len(squeezed(raw)) < 20_000
+    assert traits(raw) == {"depth"}
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_every_effect_has_one_sentence(effect):
+    sentence = why(effect, frozenset(("nan",)), "old==1", "new==2")
+    assert sentence.startswith("For a spelling of NaN")
+    assert sentence.endswith(".")
+    assert "{" not in sentence
+
+
+def test_shrinking_finds_the_limit_of_nesting():
+    tries = []
+
+    def keeps_many(raws):
+        tries.extend(raws)
+        return [raw.count(b"[") == raw.count(b"]") and raw.count(b"[") > 1024 for raw in raws]
+
+    assert shrink(b"[" * 70_000 + b"1" + b"]" * 70_000, keeps_many) in (
+        b"[" * 1025 + b"]" * 1025,
+        b"[" * 1025 + b"1" + b"]" * 1025,
+    )
+    assert len(tries) < 500
+
+
+def test_shrinking_an_input_that_no_longer_shows_it_gives_it_back():
+    assert shrink(b"[1,2]", lambda raws: [False] * len(raws)) == b"[1,2]"
+
+
+def test_shrinking_survives_a_side_that_changes_its_mind():
+    answers = iter([True] + [False] * 10_000)
+    assert shrink(b"[1,2]", lambda raws: [next(answers) for _ in raws]) == b"[1,2]"
+
+
+def test_values_are_shown_short_and_without_raw_surrogates():
+    assert shown(encode("\ud800")) == r"'\ud800'"
+    assert "deep" in shown(encode(_nested(5_000)))
+    assert len(shown(encode(["x" * 500]))) < 200
