@@ -107,9 +107,11 @@ def _native(sanitizer: str) -> Mapping[str, str]:
         build: Any = import_module("fuzz.native.build")
     except ImportError:
         raise UsageError("this build has no native parsers", "leave out --native") from None
-    names = ("simplejson", "ujson", "_json")
-    prepared: Mapping[str, str] = build.prepare(names, sanitizer=sanitizer)
-    return prepared
+    prepared = build.prepare(address=sanitizer == "address")
+    for name, why in prepared.missing.items():
+        click.echo(f"wirefence: no instrumented {name}: {why}", err=True)
+    variables: Mapping[str, str] = prepared.env
+    return variables
 
 
 def _run(request: Request) -> tuple[Finished, list[Found]]:

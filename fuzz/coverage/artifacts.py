@@ -1,7 +1,7 @@
 """From the death of a libFuzzer process to a finding with a signature.
 
-The key insight: addresses, ids and sizes differ between two deaths of one bug; the sort of the error
-and the functions it happened in do not.
+The key insight: addresses, ids and sizes differ between two deaths of one bug; the sort of the
+error and the functions it happened in do not.
 """
 
 from __future__ import annotations

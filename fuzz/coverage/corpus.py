@@ -1,7 +1,7 @@
 """Merging corpora: libFuzzer's own merge, held to what it promises.
 
-The key insight: a merge that did nothing exits with 0 like one that worked. So what the merged corpus
-covers is measured, and where it is less than what went in, all inputs are kept instead.
+The key insight: a merge that did nothing exits with 0 like one that worked. So what the merged
+corpus covers is measured, and where that is less than what went in, all inputs are kept instead.
 """
 
 from __future__ import annotations

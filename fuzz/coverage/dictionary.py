@@ -44,12 +44,12 @@ def compiled_files(modules: Iterable[str] = LIBRARIES) -> list[Path]:
             spec = find_spec(name)
         except ImportError:
             continue
-        for path in _files(spec.origin if spec else None, name):
+        for path in _files(spec.origin if spec else None):
             found.append(path)
     return found
 
 
-def _files(origin: str | None, name: str) -> list[Path]:
+def _files(origin: str | None) -> list[Path]:
     if origin is None:
         return []
     path = Path(origin)

@@ -11,6 +11,7 @@ import marshal
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from fuzz.coverage.behaviour import Note
 from fuzz.coverage.mutator import Form
@@ -29,7 +30,7 @@ _REMEMBERED = 100_000
 _DEEP_SAMPLE = 127
 _NO_DIGITS = {ord(digit): None for digit in "0123456789"}
 _SHOWN = 48
-_Parse = Callable[[bytes], object]
+_Parse = Callable[[bytes], Any]
 _Row = tuple[_Parse, tuple[type[BaseException], ...]]
 
 

@@ -58,24 +58,24 @@ def apply(raw: bytes, edits: list[Edit]) -> bytes:
     return raw
 
 
-def _swap_in(tree: Tree, hand: Hand, span: Span | None) -> Edit | None:
+def _swap_in(hand: Hand, span: Span | None) -> Edit | None:
     return None if span is None else (*span, hand.value())
 
 
 def replace_member(tree: Tree, hand: Hand) -> Edit | None:
     """Another value for a member."""
     member = hand.pick(tree.members)
-    return _swap_in(tree, hand, member and (member[2], member[3]))
+    return _swap_in(hand, member and (member[2], member[3]))
 
 
 def replace_value(tree: Tree, hand: Hand) -> Edit | None:
     """Another value for a scalar or container, wherever it stands."""
-    return _swap_in(tree, hand, hand.pick(tree.values()))
+    return _swap_in(hand, hand.pick(tree.values()))
 
 
 def replace_item(tree: Tree, hand: Hand) -> Edit | None:
     """Another value for an item of an array."""
-    return _swap_in(tree, hand, hand.pick(tree.items))
+    return _swap_in(hand, hand.pick(tree.items))
 
 
 def change_number(tree: Tree, hand: Hand) -> Edit | None:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import get_args
 
 from strategies.damage import apply_damage
 from strategies.json_text import DICTIONARY, json_text, load_words, number
 from strategies.mcp import message
-from strategies.records import VERSIONS, Case
+from strategies.records import VERSIONS, Case, Direction
 from strategies.sessions import session
 from strategies.source import Source
 
 __all__ = ["Fresh"]
 
+_DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 _USES = 12
 _FOLD = re.compile(rb"\n\s*")
 
@@ -94,7 +96,7 @@ class Fresh:
 
     def _message(self) -> bytes:
         version = self._source.choice(VERSIONS)
-        direction = self._source.choice(("client-to-server", "server-to-client"))
+        direction = self._source.choice(_DIRECTIONS)
         return message(self._source, version, direction).encode()
 
     def _session(self) -> bytes:

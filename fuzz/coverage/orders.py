@@ -48,7 +48,7 @@ def orders(variables: Mapping[str, str] = os.environ) -> Orders:
         return Orders()
     try:
         said: dict[str, Any] = json.loads(text)
-        lists = {name: tuple(map(str, said.pop(name, ()))) for name in ("targets", "known")}
-        return Orders(**said, **lists)
+        said |= {name: tuple(map(str, said.get(name, ()))) for name in ("targets", "known")}
+        return Orders(**said)
     except (ValueError, TypeError, AttributeError) as error:
         raise UsageError(f"{VARIABLE} holds no orders", "unset it") from error

@@ -67,7 +67,7 @@ class Job:
 class Progress:
     """What one process has done: inputs run, and libFuzzer's edges, features and corpus size."""
 
-    sighting: Sighting = Sighting()
+    sighting: Sighting = field(default_factory=Sighting)
     edges: int = 0
     features: int = 0
     corpus: int = 0
@@ -185,7 +185,7 @@ class Process:
             self._process.send_signal(number)
 
     def victim(self) -> bytes | None:
-        """The input that it died of: libFuzzer's artifact, else what the marker says was running."""
+        """The input that it died of: libFuzzer's artifact, else what the marker says ran."""
         for pattern in _ARTIFACTS:
             for path in sorted(self.folder.glob(pattern)):
                 return path.read_bytes()

@@ -47,13 +47,13 @@ class TranscriptCheck:
 
     def __call__(self, data: bytes) -> list[Finding]:
         """Validate the transcript for each version, then compare readings of each line."""
-        kinds = []
+        kinds: list[tuple[int, tuple[str, ...]]] = []
         for version in VERSIONS:
             said = [judge_reply(line, version) for line in lines_of(data)]
             found = transcript(Trace("transcript", data, ()), said)
-            kinds.append((len(found), *sorted({each.rule or each.kind for each in said})))
+            kinds.append((len(found), tuple(sorted({each.rule or each.kind for each in said}))))
         self.note(tuple(kinds))
-        self.valid += not any(each.startswith(("json", "utf8")) for each in kinds[0][1:])
+        self.valid += not any(each.startswith(("json", "utf8")) for each in kinds[0][1])
         return [
             each
             for line in dict.fromkeys(data.split(b"\n"))
