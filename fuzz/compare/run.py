@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, cycle
 
 from fuzz.compare.classes import needs_traits
@@ -21,9 +21,14 @@ from fuzz.compare.stream import Batch, Origin, stream
 
 __all__ = ["Budget", "Explorer", "Pair", "Tally"]
 
+_DUE = ("reproducers", "traffic")
+"""Stages that run whatever they cost."""
+_DEAD = ord("*")
 _SHRINK_SHARE = 0.4
 _FLOOD, _THINNED = 120, 16
 """Of one batch, so many inputs that differ in one way are classed, then one of so many."""
+_DEEP, _DEATHS = 900, 8
+"""Inputs of so many brackets may die of depth; so many deaths of any side are enough."""
 _SAMPLED = 40
 """So many refused inputs of a batch of known divergences are compared in their messages."""
 
@@ -38,10 +43,14 @@ class Budget:
 
 @dataclass(slots=True)
 class Tally:
-    """What was run: inputs by stage, comparisons (an input in a form), finished shapes."""
+    """What was run: inputs by stage, comparisons (an input in a form), finished shapes.
+
+    ``too_deep`` inputs were left out: a side had died of shallower ones often enough.
+    """
 
     stages: Counter[str] = field(default_factory=Counter)
     comparisons: int = 0
+    too_deep: int = 0
     claims: list[str] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
@@ -76,6 +85,7 @@ class Explorer:
     budget: Budget
     told: Callable[[Tally, int], None] = lambda _tally, _classes: None
     tally: Tally = field(default_factory=Tally)
+    deaths: list[int] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -103,8 +113,7 @@ class Explorer:
 
     def _until(self, end: float, every: Iterator[Batch]) -> Iterator[Batch]:
         for batch in every:
-            due = batch.stage in ("reproducers", "traffic")
-            if not due and time.monotonic() >= end:
+            if batch.stage not in _DUE and time.monotonic() >= end:
                 return
             self.told(self.tally, sum(len(pair.ledger.entries) for pair in self.pairs))
             yield batch
@@ -113,7 +122,7 @@ class Explorer:
         """Keep each lane at work: its answer is read when its turn comes again."""
         under_way: dict[int, tuple[Batch, Form]] = {}
         turns = cycle(range(len(self.team.lanes)))
-        for batch in every:
+        for batch in map(self._survivable, every):
             for form in self.team.forms:
                 at = next(turns)
                 self._collect(at, under_way)
@@ -122,12 +131,31 @@ class Explorer:
         for _ in self.team.lanes:
             self._collect(next(turns), under_way)
 
+    def _survivable(self, batch: Batch) -> Batch:
+        """The batch without inputs as deep as those that have killed a side again and again."""
+        due = batch.stage in _DUE
+        if due or batch.stage == "exhaustive" or len(self.deaths) < _DEATHS:
+            return batch
+        least = min(self.deaths)
+        kept = [raw for raw in batch.inputs if len(raw) < least or _brackets(raw) < least]
+        self.tally.too_deep += len(batch.inputs) - len(kept)
+        return replace(batch, inputs=kept)
+
+    def _deadly(self, batch: Batch, blocks: Sequence[bytes]) -> None:
+        """Remember how deep the inputs were that killed a side."""
+        for block in blocks:
+            if b"*" in block[::DIGEST]:
+                dead = [raw for at, raw in enumerate(batch.inputs) if block[at * DIGEST] == _DEAD]
+                self.deaths += [depth for raw in dead if (depth := _brackets(raw)) > _DEEP]
+
     def _collect(self, at: int, under_way: dict[int, tuple[Batch, Form]]) -> None:
         if at not in under_way:
             return
         batch, form = under_way.pop(at)
         lane: Lane = self.team.lanes[at]
-        self._compare(batch, form, lane.blocks())
+        blocks = lane.blocks()
+        self._deadly(batch, blocks)
+        self._compare(batch, form, blocks)
         self.tally.comparisons += len(batch.inputs)
         if form is self.team.forms[-1]:
             self.tally.stages[batch.stage] += len(batch.inputs)
@@ -175,6 +203,10 @@ class Explorer:
         for raw, (one, other) in zip(sample, pair.ledger.look(sample, form.name), strict=True):
             if one != other:
                 pair.ledger.note(Item(raw, form.name), one, other)
+
+
+def _brackets(raw: bytes) -> int:
+    return raw.count(b"[") + raw.count(b"{")
 
 
 def _refused(digest: bytes) -> bool:
