@@ -7,6 +7,7 @@ always ran.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import os
 import platform
@@ -25,7 +26,15 @@ from fuzz.native.cache import Cache, default_root
 from fuzz.native.cpython import Source, find_source
 from fuzz.native.libraries import NAMES, Library, chosen
 from fuzz.native.loaded import ADDRESS, COVERAGE, assert_loaded
-from fuzz.native.toolchain import Toolchain, compile_extension, failure, find_toolchain, run
+from fuzz.native.toolchain import (
+    RELAY,
+    Toolchain,
+    compile_extension,
+    compile_relay,
+    failure,
+    find_toolchain,
+    run,
+)
 
 __all__ = ["Native", "assert_loaded", "environment", "prepare"]
 
@@ -86,7 +95,7 @@ def prepare(
         raise next(iter(missing.values()))
     folders = {name: one.folder for name, one in built.items()}
     return Native(
-        env=environment(tools, list(folders.values())),
+        env=environment(tools, list(folders.values()), _relay(tools, cache)),
         versions={name: one.version for name, one in built.items()} | {"clang": tools.version},
         missing={name: str(error) for name, error in missing.items()},
         folders=folders,
@@ -94,12 +103,22 @@ def prepare(
     )
 
 
-def environment(tools: Toolchain, folders: Sequence[Path]) -> dict[str, str]:
-    """What a process needs to run copies in ``folders``; what was set already is kept behind."""
+def environment(tools: Toolchain, folders: Sequence[Path], relay: Path) -> dict[str, str]:
+    """What a process needs to run copies in ``folders``; what was set already is kept behind.
+
+    Raises UsageError where a path cannot be named in these variables.
+    """
     before = os.environ.get
+    preload = [str(tools.runtime), str(relay)]  # AddressSanitizer insists on being the first
+    for path in (*preload, *map(str, folders)):
+        if re.search(r"[\s:]", path):
+            raise UsageError(
+                f"LD_PRELOAD and PYTHONPATH cannot name {path!r}, for its space or colon",
+                "set XDG_CACHE_HOME to, or install atheris in, a folder without them",
+            )
     env = {
         "PYTHONPATH": os.pathsep.join([*map(str, folders), *_given("PYTHONPATH")]),
-        "LD_PRELOAD": ":".join([str(tools.runtime), *_given("LD_PRELOAD")]),
+        "LD_PRELOAD": ":".join([*preload, *_given("LD_PRELOAD")]),
     }
     # The interpreter keeps much for its whole life: leaks are no sign of anything.
     asan = "detect_leaks=0:allocator_may_return_null=1:allow_addr2line=1"
@@ -116,6 +135,16 @@ def environment(tools: Toolchain, folders: Sequence[Path]) -> dict[str, str]:
 
 def _given(name: str) -> list[str]:
     return [os.environ[name]] if os.environ.get(name) else []
+
+
+def _relay(tools: Toolchain, cache: Cache) -> Path:
+    identity = {
+        "compiler": tools.version,
+        "source": hashlib.sha256(RELAY.read_bytes()).hexdigest(),
+        "machine": platform.machine(),
+    }
+    name = "relay.so"
+    return cache.entry("relay", identity, lambda into: compile_relay(tools, into / name)) / name
 
 
 def _build(library: Library, tools: Toolchain, cache: Cache) -> _Built:

@@ -7,6 +7,7 @@ the process that fuzzes can tell, so it asks before the first input.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,9 @@ COVERAGE = b"__sanitizer_cov_8bit_counters_init"
 ADDRESS = b"__asan_init"
 """Symbol that every module built with ``-fsanitize=address`` asks its process for."""
 
+_RELAYED = "LLVMFuzzerCustomMutator"
+_HINT = "start Python with the environment that fuzz.native.build.prepare gives"
+
 
 def assert_loaded(names: Sequence[str], *, address: bool = False) -> None:
     """Import the libraries; raise UsageError unless each runs its instrumented C code here.
@@ -28,13 +32,18 @@ def assert_loaded(names: Sequence[str], *, address: bool = False) -> None:
     With ``address`` the code must watch its memory as well. To be called in the fuzzing process,
     before the first input.
     """
-    for library in chosen(names):
+    libraries = chosen(names)
+    for library in libraries:
         fault = _fault(library, COVERAGE, ADDRESS if address else COVERAGE)
         if fault:
             raise UsageError(
                 f"{library.name} is not running its instrumented copy: {fault}",
-                "start Python with the environment that fuzz.native.build.prepare gives",
+                _HINT,
             )
+    if not hasattr(ctypes.CDLL(None), _RELAYED):
+        raise UsageError(
+            "a preloaded libFuzzer would never call a custom mutator in this process", _HINT
+        )
 
 
 def _fault(library: Library, *symbols: bytes) -> str:

@@ -20,7 +20,15 @@ from pathlib import Path
 
 from fuzz.errors import UsageError
 
-__all__ = ["Toolchain", "compile_extension", "failure", "find_toolchain", "run"]
+__all__ = [
+    "RELAY",
+    "Toolchain",
+    "compile_extension",
+    "compile_relay",
+    "failure",
+    "find_toolchain",
+    "run",
+]
 
 _DRIVER = """#!/bin/sh
 for word; do
@@ -28,6 +36,7 @@ for word; do
 done
 exec {real} "$@"
 """
+RELAY = Path(__file__).with_name("relay.c")
 _WITHOUT = "or go on without --native"
 _TELLING = re.compile(r"error: (?!subprocess-exited|command )|cannot find|No module named", re.I)
 _PLAIN = ("-O2", "-gline-tables-only", "-fno-omit-frame-pointer")
@@ -128,14 +137,21 @@ def compile_extension(
 ) -> None:
     """Compile one C file to the extension module ``target``. Raises UsageError if that fails."""
     folders = [sysconfig.get_path("include"), *map(str, includes)]
+    flags = [tools.sanitizers, *tools.flags, "-DNDEBUG", *(f"-I{folder}" for folder in folders)]
+    _compile(tools, source, target, flags)
+
+
+def compile_relay(tools: Toolchain, target: Path) -> None:
+    """Compile what lets a preloaded libFuzzer find custom mutators. Raises UsageError."""
+    _compile(tools, RELAY, target, ["-O2"])
+
+
+def _compile(tools: Toolchain, source: Path, target: Path, flags: Sequence[str]) -> None:
     part = target.with_suffix(".o")
-    compile_ = [
-        *(str(tools.clang), tools.sanitizers, *tools.flags, "-DNDEBUG", "-fPIC"),
-        *(f"-I{folder}" for folder in folders),
-        *("-c", str(source), "-o", str(part)),
-    ]
-    link = [str(tools.clang), "-shared", str(part), "-o", str(target)]
-    for command in (compile_, link):
+    for command in (
+        [str(tools.clang), *flags, "-fPIC", "-c", str(source), "-o", str(part)],
+        [str(tools.clang), "-shared", str(part), "-o", str(target)],
+    ):
         done = run(command)
         if done.returncode:
             raise UsageError(

@@ -14,7 +14,7 @@ import pytest
 
 from fuzz.errors import UsageError
 from fuzz.native.build import Native, environment, prepare
-from fuzz.native.toolchain import Toolchain, compile_extension, find_toolchain
+from fuzz.native.toolchain import Toolchain, compile_extension, compile_relay, find_toolchain
 from tests.native.processes import python
 
 
@@ -58,7 +58,8 @@ def _broken(folder: Path, *, address: bool) -> Broken:
     tools = _tools(address=address)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     compile_extension(tools, Path(__file__).with_name("overrun.c"), folder / f"overrun{suffix}")
-    return Broken(environment(tools, [folder]), folder)
+    compile_relay(tools, folder / "relay.so")
+    return Broken(environment(tools, [folder], folder / "relay.so"), folder)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from fuzz.errors import UsageError
+from fuzz.native.build import prepare
 from fuzz.native.libraries import NAMES
 from fuzz.native.loaded import assert_loaded
 from fuzz.native.measure import measure
@@ -72,11 +73,12 @@ def test_a_copy_that_is_not_watched_is_not_taken_for_one_that_is(native):
 def test_a_watched_copy_loads(native):
     made = native("_json", address=True)
     assert asked(made.env, "_json", address=True) == ""
-    assert made.env["LD_PRELOAD"].endswith("asan_with_fuzzer.so")
+    assert "asan_with_fuzzer.so" in made.env["LD_PRELOAD"].split(":")[0]
 
 
 def test_a_scanner_that_was_swapped_out_is_noticed(monkeypatch):
     monkeypatch.setattr("fuzz.native.loaded.COVERAGE", b"")
+    monkeypatch.setattr("fuzz.native.loaded._RELAYED", "malloc")
     assert_loaded(["_json"])
     monkeypatch.setattr(json.scanner, "c_make_scanner", None)
     with pytest.raises(UsageError, match="uses other code than"):
@@ -87,3 +89,52 @@ def test_versions_say_what_was_built(native):
     made = native("_json")
     assert set(made.versions) == {"_json", "clang"}
     assert made.names == ("_json",)
+
+
+MUTATING = """
+import sys, atheris, ujson
+calls = [0, 0, 0]
+def one(data):
+    calls[0] += 1
+    if calls[0] == 1000:
+        print(*calls)
+def mutate(data, most, seed):
+    calls[1] += 1
+    return atheris.Mutate(data, most)
+def cross(one, two, most, seed):
+    calls[2] += 1
+    return (one + two)[:most]
+atheris.Setup(sys.argv, one, **eval(sys.argv.pop(1)))
+atheris.Fuzz()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "mutated", "crossed"),
+    [
+        ("dict(custom_mutator=mutate, custom_crossover=cross)", True, True),
+        ("dict(custom_mutator=mutate)", True, False),
+        ("{}", False, False),
+    ],
+)
+def test_a_custom_mutator_is_called_by_the_preloaded_fuzzer(
+    native, tmp_path, given, mutated, crossed
+):
+    target = tmp_path / "target.py"
+    target.write_text(MUTATING)
+    done = python(native("ujson").env, str(target), given, "-runs=1500")
+    assert done.returncode == 0, done.stderr[-500:]
+    runs, mutations, crossings = map(int, done.stdout.split())
+    assert (runs, mutations > 100, crossings > 100) == (1000, mutated, crossed)
+
+
+def test_a_fuzzer_that_would_ignore_custom_mutators_is_noticed(native):
+    env = dict(native("_json").env)
+    env["LD_PRELOAD"] = env["LD_PRELOAD"].partition(":")[0]
+    assert "would never call a custom mutator" in asked(env, "_json")
+
+
+def test_a_cache_that_no_variable_can_name_is_one_sentence(native, tmp_path):
+    native("_json")
+    with pytest.raises(UsageError, match=r"cannot name .* for its space or colon"):
+        prepare(["_json"], root=tmp_path / "my cache")
