@@ -10,12 +10,11 @@ import re
 import signal
 from dataclasses import dataclass
 
+from fuzz.native.report import read_report
 from oracles.records import Finding, finding
 
 __all__ = ["Death", "diagnose", "finding_of"]
 
-_SANITIZER = re.compile(r"ERROR: (\w+Sanitizer): ([\w-]+)")
-_UNDEFINED = re.compile(r"runtime error: ([^\n]+)")
 _LIBFUZZER = re.compile(r"ERROR: libFuzzer: ([\w -]+)")
 _FRAME = re.compile(r"^\s*#\d+ 0x[0-9a-f]+ (?:in )?\(?([A-Za-z_][^\s(+]*)", re.MULTILINE)
 _PYTHON = re.compile(r"=== Uncaught Python exception: ===\n([\w.]+)(?:: ([^\n]*))?")
@@ -24,7 +23,6 @@ _NOISE = re.compile(
     r"|Py|_Py|cfunction|method_|vectorcall|object_|gsignal|abort|raise)"
 )
 _FRAMES = 3
-_DIGITS = re.compile(r"0x[0-9a-f]+|\d+")
 _HOW = {"timeout": "live-hang", "out-of-memory": "live-memory"}
 
 
@@ -39,14 +37,10 @@ class Death:
 
 def diagnose(log: str, code: int) -> Death:
     """Read the end of a log; ``code`` is the exit code, or minus the signal."""
-    if sanitizer := _SANITIZER.search(log):
-        kind = " < ".join((sanitizer[2], *_frames(log[sanitizer.end() :])))
-        return Death("live-crash", kind, f"{sanitizer[1]}: {kind}")
-    if undefined := _UNDEFINED.search(log):
-        kind = _DIGITS.sub("N", undefined[1])
-        return Death("live-crash", kind, f"undefined behaviour: {kind}")
     if python := _PYTHON.search(log):
         return Death("live-crash", python[1], f"{python[1]} left the target: {python[2] or ''}")
+    if report := read_report(log):
+        return Death("live-crash", report.kind, report.sentence)
     if said := _LIBFUZZER.search(log):
         what = said[1].partition(" (")[0].strip().removesuffix(" after")
         rule = next((rule for word, rule in _HOW.items() if what.startswith(word)), "live-crash")

@@ -20,6 +20,7 @@ from fuzz.coverage.dictionary import words
 from fuzz.coverage.marker import Marker
 from fuzz.coverage.mutator import Form, Mutator
 from fuzz.coverage.orders import Orders
+from fuzz.native.loaded import assert_ordered
 from fuzz.store import Store
 from oracles.records import Finding, finding
 from strategies.records import Case
@@ -111,6 +112,7 @@ def fuzz(atheris: Any, file: Path, name: str, arguments: list[str], given: Order
     ``file`` is the executable that libFuzzer starts again for ``-merge``, ``-fork`` and the like.
     Raises UsageError and TargetError for orders that cannot be followed.
     """
+    assert_ordered()
     behaviours = _Late(atheris)
     check = check_of(name, given.targets, behaviours.note)
     size = _size(arguments, MAX_SIZE[check.form])

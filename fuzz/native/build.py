@@ -25,7 +25,7 @@ from fuzz.errors import UsageError
 from fuzz.native.cache import Cache, default_root
 from fuzz.native.cpython import Source, find_source
 from fuzz.native.libraries import NAMES, Library, chosen
-from fuzz.native.loaded import ADDRESS, COVERAGE, assert_loaded
+from fuzz.native.loaded import ADDRESS, COVERAGE, assert_loaded, order
 from fuzz.native.toolchain import (
     RELAY,
     Toolchain,
@@ -95,7 +95,8 @@ def prepare(
         raise next(iter(missing.values()))
     folders = {name: one.folder for name, one in built.items()}
     return Native(
-        env=environment(tools, list(folders.values()), _relay(tools, cache)),
+        env=environment(tools, list(folders.values()), _relay(tools, cache))
+        | order(list(folders), address=address),
         versions={name: one.version for name, one in built.items()} | {"clang": tools.version},
         missing={name: str(error) for name, error in missing.items()},
         folders=folders,

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from fuzz.errors import UsageError
 from fuzz.native.libraries import Library, chosen
 
-__all__ = ["ADDRESS", "COVERAGE", "assert_loaded"]
+__all__ = ["ADDRESS", "COVERAGE", "assert_loaded", "assert_ordered", "order"]
 
 COVERAGE = b"__sanitizer_cov_8bit_counters_init"
 """Symbol that every module built with ``-fsanitize=fuzzer-no-link`` asks its process for."""
 ADDRESS = b"__asan_init"
 """Symbol that every module built with ``-fsanitize=address`` asks its process for."""
 
+_VARIABLE = "WIREFENCE_NATIVE"
 _RELAYED = "LLVMFuzzerCustomMutator"
 _HINT = "start Python with the environment that fuzz.native.build.prepare gives"
 
@@ -44,6 +47,27 @@ def assert_loaded(names: Sequence[str], *, address: bool = False) -> None:
         raise UsageError(
             "a preloaded libFuzzer would never call a custom mutator in this process", _HINT
         )
+
+
+def order(names: Sequence[str], *, address: bool) -> dict[str, str]:
+    """The variable that tells a process which copies it must run."""
+    return {_VARIABLE: json.dumps({"names": list(names), "address": address})}
+
+
+def assert_ordered() -> None:
+    """Like :func:`assert_loaded`, for what the environment orders; nothing where it orders none.
+
+    So a target need not know how it was started, and a lost preload still ends it at once.
+    """
+    text = os.environ.get(_VARIABLE)
+    if not text:
+        return
+    try:
+        said = json.loads(text)
+        names, address = [str(name) for name in said["names"]], bool(said["address"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{_VARIABLE} holds no order", "unset it") from error
+    assert_loaded(names, address=address)
 
 
 def _fault(library: Library, *symbols: bytes) -> str:

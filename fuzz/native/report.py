@@ -54,6 +54,11 @@ class SanitizerReport:
         """What tells this fault from others of its rule."""
         return f"{self.tool} {self.fault} in {' < '.join(self.frames) or 'unknown code'}"
 
+    @property
+    def sentence(self) -> str:
+        """The fault and its innermost function, for people."""
+        return f"{self.tool}: {self.fault}" + (f" in {self.frames[0]}" if self.frames else "")
+
 
 def sanitizer_finding(text: str, target: str) -> Finding | None:
     """The finding of the first sanitizer report in ``text``; None where there is no report.
@@ -64,9 +69,7 @@ def sanitizer_finding(text: str, target: str) -> Finding | None:
     report = read_report(text)
     if report is None:
         return None
-    where = f" in {report.frames[0]}" if report.frames else ""
-    summary = f"{report.tool}: {report.fault}{where}"
-    return finding("liveness", "live-crash", target, report.kind, summary)
+    return finding("liveness", "live-crash", target, report.kind, report.sentence)
 
 
 def read_report(text: str) -> SanitizerReport | None:
