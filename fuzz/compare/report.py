@@ -191,7 +191,8 @@ def verdict(report: Report) -> str:
     cut = " (interrupted)" if tally.interrupted else ""
     reach = in_short(tally.claims)
     bounds = f"exhaustive to {reach}; " if reach else ""
-    over = f"over {tally.inputs:,} inputs ({bounds}{KNOWN_CLASSES} classes of known divergence)"
+    inputs = "1 input" if tally.inputs == 1 else f"{tally.inputs:,} inputs"
+    over = f"over {inputs} ({bounds}{KNOWN_CLASSES} classes of known divergence)"
     if len(report.pairs) > 1:
         same = sum(not pair.changed for pair in report.pairs)
         return f"{same} of {len(report.pairs)} pairs show no semantic difference {over}{cut}."

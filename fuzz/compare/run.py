@@ -48,7 +48,7 @@ class Tally:
     ``too_deep`` inputs were left out: a side had died of shallower ones often enough.
     """
 
-    stages: Counter[str] = field(default_factory=Counter)
+    stages: dict[str, int] = field(default_factory=dict)
     comparisons: int = 0
     too_deep: int = 0
     claims: list[str] = field(default_factory=list)
@@ -108,7 +108,9 @@ class Explorer:
         self.tally.seconds = time.monotonic() - start
 
     def only(self, inputs: Sequence[bytes]) -> None:
-        """Compare these inputs and nothing else; they count as the user's."""
+        """Compare these inputs and nothing else, as they are; they count as the user's."""
+        for pair in self.pairs:
+            pair.ledger.spare = 0.0
         self._explore(iter([Batch("traffic", inputs)]))
 
     def _until(self, end: float, every: Iterator[Batch]) -> Iterator[Batch]:
@@ -158,7 +160,8 @@ class Explorer:
         self._compare(batch, form, blocks)
         self.tally.comparisons += len(batch.inputs)
         if form is self.team.forms[-1]:
-            self.tally.stages[batch.stage] += len(batch.inputs)
+            stages = self.tally.stages
+            stages[batch.stage] = stages.get(batch.stage, 0) + len(batch.inputs)
             if batch.last:
                 self.tally.claims.append(batch.claim)
 

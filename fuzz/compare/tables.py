@@ -54,8 +54,10 @@ def traffic_line(report: Report) -> list[str]:
     if not inputs:
         return []
     classes = [f for pair in report.pairs for f in pair.changed if f.traffic]
-    said = f"{len(classes)} classes show" if classes else "no difference"
-    return [f"On your traffic: {said} in {inputs:,} inputs."]
+    count = len(classes)
+    shows = "1 class shows" if count == 1 else f"{count} classes show"
+    said = shows if classes else "no difference"
+    return [f"On your traffic: {said} in {inputs:,} {'input' if inputs == 1 else 'inputs'}."]
 
 
 def grid(report: Report) -> list[list[str]]:

@@ -1,0 +1,61 @@
+"""Known changes between real versions are found from our own inputs, and the reverse."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from fuzz.compare.run import Budget, Explorer
+from fuzz.compare.sides import team
+from fuzz.compare.writing import written
+from targets.environments import prepare
+from targets.errors import TargetError
+from tests.compare.fakes import known_inputs
+
+
+def _sides(old, new):
+    try:
+        return [prepare(spec, python=sys.executable) for spec in (old, new)]
+    except TargetError as error:
+        pytest.skip(f"cannot be had here: {error}")
+
+
+def _explored(old, new):
+    with team(_sides(old, new), 1) as hired:
+        explorer = Explorer(hired, Budget(60.0))
+        explorer._explore(iter(known_inputs()))
+        (pair,) = explorer.pairs
+        pair.ledger.polish(5.0)
+        return pair.ledger, written(hired, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name", "size"),
+    [
+        ("jiter==0.4.0", "jiter==0.4.1", "unicode-escape: string", 8),
+        ("simplejson==3.18.4", "simplejson==3.19.1", "nan: newly-rejected", 3),
+        ("simplejson[pure]==3.18.4", "simplejson[pure]==3.19.1", "lax-hex: newly-rejected", 8),
+        ("msgspec==0.18.6", "msgspec==0.19.0", "int>=2^64: number-value", 20),
+    ],
+)
+def test_known_change_is_found_named_and_shrunk(old, new, name, size):
+    ledger, _ = _explored(old, new)
+    found = {entry.name: entry for entry in ledger.ordered()}
+    assert name in found, sorted(found)
+    assert len(found[name].item.raw) <= size
+
+
+def test_a_change_of_messages_alone_is_no_change():
+    ledger, writings = _explored("orjson==3.10.0", "orjson==3.13.0")
+    assert not ledger.entries
+    assert ledger.messages > 0
+    assert writings is not None
+    assert not writings.classes
+
+
+@pytest.mark.parametrize("spec", ["json", "orjson", "simplejson", "msgspec", "ujson"])
+def test_identical_versions_never_differ(spec):
+    ledger, writings = _explored(spec, spec)
+    assert (ledger.entries, ledger.messages, ledger.unsteady) == ([], 0, 0)
+    assert writings is None or (writings.classes, writings.spelled) == ({}, 0)
