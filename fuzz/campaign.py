@@ -7,6 +7,8 @@ worker, at any moment loses at most the cases in flight.
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,6 +19,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from fuzz.apart import Failed, end_of, starting
+from fuzz.coverage.guide import Guide, guide_for
+from fuzz.coverage.watch import Watch
 from fuzz.events import Finished, Found, Listener, Progress, Started, Tally
 from fuzz.plan import Plan, build, target_names
 from fuzz.store import Store
@@ -71,6 +75,14 @@ class _State:
         self.found += 1
         self.listener(Found(each, case, str(path)))
 
+    def learn(self, found: Sequence[Found]) -> None:
+        """Tell of findings that another process has put into the store."""
+        for each in found:
+            if each.finding.signature not in self.known:
+                self.known.add(each.finding.signature)
+                self.found += 1
+                self.listener(each)
+
 
 @dataclass(slots=True)
 class _Worker:
@@ -80,13 +92,20 @@ class _Worker:
     at: bytes = UNBEGUN
     since: float = field(default_factory=time.monotonic)
     hung: bool = False
+    resting: bool = False
+
+    def rest(self, *, resting: bool) -> None:
+        """Stop the process where it is, or let it go on; a case at rest does not hang."""
+        if resting != self.resting and self.process.pid is not None:
+            self.resting, self.since = resting, time.monotonic()
+            os.kill(self.process.pid, signal.SIGSTOP if resting else signal.SIGCONT)
 
     def stuck(self, patience: float) -> bool:
         """Whether the case in flight has been the same for longer than ``patience`` seconds."""
         at, now = self.share.marker.read_bytes(), time.monotonic()
         if at != self.at:
             self.at, self.since = at, now
-        return at != UNBEGUN and now - self.since > patience
+        return at != UNBEGUN and not self.resting and now - self.since > patience
 
     def gone(self) -> bool:
         """Whether the process has ended, even if a child of it still holds the pipe open."""
@@ -116,8 +135,11 @@ def campaign(  # noqa: PLR0913 - the whole of a campaign's input, once
     listener(Started(plan.seed, names, budget.workers, len(seen), str(out)))
     with tempfile.TemporaryDirectory(prefix="wirefence-") as markers:
         shares = _shares(budget, Path(markers), given)
-        reason = _Fleet(plan, budget, state).run(shares)
-    listener(Finished(time.monotonic() - state.begun, state.tally, state.found, reason))
+        guide = guide_for(plan, budget.seconds, out, frozenset(seen), lambda: state.found)
+        reason = _Fleet(plan, budget, state, Watch(store), guide).run(shares)
+    explored = guide.explored() if guide else ()
+    seconds = time.monotonic() - state.begun
+    listener(Finished(seconds, state.tally, state.found, reason, explored))
     return state.found
 
 
@@ -145,6 +167,8 @@ class _Fleet:
     plan: Plan
     budget: Budget
     state: _State
+    watch: Watch
+    guide: Guide | None = None
     running: dict[Connection, _Worker] = field(default_factory=dict)
 
     def run(self, shares: Sequence[Share]) -> str:
@@ -174,12 +198,25 @@ class _Fleet:
 
     def _stop(self) -> None:
         """End every worker at once: what they found is on disk, what they do is not wanted."""
+        if self.guide is not None:
+            self.guide.close()
+            self.state.learn(self.watch.new())
         for worker in self.running.values():
             worker.process.kill()
         for worker in self.running.values():
             worker.process.join()
 
+    def _share(self, guide: Guide) -> None:
+        """Let the last worker rest while a process of the guide has its place."""
+        ours = guide.turn()
+        self.state.learn(self.watch.new())
+        workers = list(self.running.values())
+        for worker in workers:
+            worker.rest(resting=not ours and worker is workers[-1])
+
     def _turn(self) -> None:
+        if self.guide is not None:
+            self._share(self.guide)
         ready = wait(list(self.running), _TICK)
         for worker in list(self.running.values()):
             if worker.pipe in ready:

@@ -6,19 +6,19 @@ what is new on disk, names the deaths, and puts a new process where one has died
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fuzz.coverage.artifacts import Death, diagnose, finding_of
+from fuzz.coverage.artifacts import diagnose, finding_of
 from fuzz.coverage.checks import check_of
 from fuzz.coverage.orders import Orders
 from fuzz.coverage.process import Job, Process, seeds_of
-from fuzz.events import Explored, Finished, Found, Listener, Started, Tally
-from fuzz.store import Store, read_case
-from oracles.records import Finding
+from fuzz.coverage.watch import Watch
+from fuzz.events import Explored, Finished, Listener, Started, Tally
+from fuzz.store import Store
+from oracles.records import Finding, finding
 from targets.errors import TargetError
 from targets.parsers.configs import library_versions
 
@@ -60,32 +60,6 @@ class Request:
 
 
 @dataclass(slots=True)
-class _Watch:
-    """Tells of findings that appear in a store, whoever put them there."""
-
-    store: Store
-    seen: set[Path] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.store.prepare()
-        self.store.signatures()
-        self.seen.update(self.store.folder.glob("*/*.json"))
-
-    def new(self) -> list[Found]:
-        """Findings that are complete on disk and were not told of yet."""
-        fresh = sorted(set(self.store.folder.glob("*/*.json")) - self.seen)
-        self.seen.update(fresh)
-        return [_found(path) for path in fresh]
-
-
-def _found(path: Path) -> Found:
-    said = json.loads(path.read_bytes())
-    names = ("oracle", "rule", "target", "signature", "summary")
-    frame = path.with_suffix(".frame")
-    return Found(Finding(*[said[name] for name in names]), read_case(frame), str(frame))
-
-
-@dataclass(slots=True)
 class Pool:
     """The processes of one request. :meth:`look` must be called now and then."""
 
@@ -93,7 +67,6 @@ class Pool:
     running: list[Process] = field(default_factory=list)
     done: int = 0
     """Inputs run by processes that are gone."""
-    deaths: int = 0
     _early: int = 0
     _started: int = 0
 
@@ -120,16 +93,19 @@ class Pool:
         self.done += progress.sighting.ended
         self.running.remove(process)
         process.close()
+        found = [] if victim is None else self._file(self._cause(log, code, hung=hung), victim)
         self._check_start(code, log, begun=progress.sighting.ended > 1)
         self.start()
-        if victim is None:
-            return []
-        self.deaths += 1
-        death = diagnose(log, code)
+        return found
+
+    def _cause(self, log: str, code: int, *, hung: bool) -> Finding:
+        """The finding of a death; which of several targets it was, nobody is left to say."""
+        targets = self.request.targets
+        target = targets[0] if len(targets) == 1 else self.request.name
         if hung:
-            patience = self.request.patience
-            death = Death("live-hang", "process", f"no end of an input within {patience:g} s")
-        return self._file(death, victim)
+            summary = f"no end of an input within {self.request.patience:g} s"
+            return finding("liveness", "live-hang", target, "process", summary)
+        return finding_of(target, diagnose(log, code))
 
     def _check_start(self, code: int, log: str, *, begun: bool) -> None:
         """Raise TargetError for what cannot start, or dies before it has done anything."""
@@ -141,10 +117,8 @@ class Pool:
                 f"{self.request.name} does not run ({cause})", "try its file by itself"
             )
 
-    def _file(self, death: Death, victim: bytes) -> list[Finding]:
-        request = self.request
-        target = request.targets[0] if len(request.targets) == 1 else request.name
-        each, store = finding_of(target, death), Store(request.out)
+    def _file(self, each: Finding, victim: bytes) -> list[Finding]:
+        request, store = self.request, Store(self.request.out)
         _forget(request.corpus, victim)
         if each.signature in request.known | store.signatures():
             return []
@@ -152,13 +126,17 @@ class Pool:
         store.save(each, check.case(victim), versions=library_versions())
         return [each]
 
-    def close(self) -> None:
-        """End every process."""
+    def stop(self) -> None:
+        """End every process; their figures stay."""
         for process in self.running:
+            process.kill()
             process.look()
-            self.done += process.progress.sighting.ended
+
+    def close(self) -> None:
+        """End every process and remove its files."""
+        self.stop()
+        for process in self.running:
             process.close()
-        self.running.clear()
 
     def explored(self, seconds: float, found: int) -> Explored:
         """The figures of all processes together."""
@@ -196,7 +174,7 @@ class Explorer:
 
     def run(self) -> str:
         """Fuzz until the time is over; return why it ended."""
-        watch = _Watch(Store(self.request.out))
+        watch = Watch(Store(self.request.out))
         pool, begun = Pool(self.request), time.monotonic()
         try:
             for _ in range(self.request.workers):
@@ -209,19 +187,19 @@ class Explorer:
             return "interrupted"
         finally:
             self._told = 0.0
+            pool.stop()
             self._tell(pool, watch, time.monotonic() - begun)
             pool.close()
-            self._tell_found(watch)
         return "done"
 
-    def _tell(self, pool: Pool, watch: _Watch, spent: float) -> None:
+    def _tell(self, pool: Pool, watch: Watch, spent: float) -> None:
         self._tell_found(watch)
         if spent - self._told >= _TELL or self._told == 0.0:
             self._told = spent
             self.last = pool.explored(spent, self.found)
             self.listener(self.last)
 
-    def _tell_found(self, watch: _Watch) -> None:
+    def _tell_found(self, watch: Watch) -> None:
         for event in watch.new():
             self.found += 1
             self.listener(event)
