@@ -123,11 +123,17 @@ class Process:
         job = self.job
         return (
             *(sys.executable, str(executable(job.name))),
-            *(f"-artifact_prefix={self.folder}/", f"-dict={self.folder}/dict"),
+            f"-artifact_prefix={self.folder}/",
+            *(() if job.orders.plain else (f"-dict={self.folder}/dict",)),
             *(f"-max_total_time={job.seconds}", f"-seed={job.seed}", "-reload=1"),
             # The parent knows of hangs, and a stopped process is none.
             *("-timeout=0", "-rss_limit_mb=4096", "-print_final_stats=1", *job.flags),
         )
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
 
     @property
     def code(self) -> int | None:

@@ -126,7 +126,7 @@ def fuzz(atheris: Any, file: Path, name: str, arguments: list[str], given: Order
         extra["custom_mutator"] = lambda data, most, _seed: mutator.mutate(data, most)
         extra["custom_crossover"] = lambda one, two, most, _seed: mutator.cross(one, two, most)
     # libFuzzer starts argv[0] through a shell for some of its modes: an interpreter must lead.
-    argv = [f"{sys.executable} {file}", *_defaults(size), *arguments]
+    argv = [f"{sys.executable} {file}", *_defaults(size, plain=given.plain), *arguments]
     atheris.Setup(argv, body, **extra)
     if not given.plain:
         behaviours.ready()
@@ -144,9 +144,10 @@ def _mutator(atheris: Any, check: Check, arguments: list[str]) -> Mutator:
     return Mutator(check.form, scramble, words=words(), seed=number)
 
 
-def _defaults(size: int) -> list[str]:
+def _defaults(size: int, *, plain: bool) -> list[str]:
     """Flags of ours, before those given, which win."""
-    return [f"-max_len={size}", "-mutate_depth=1", "-timeout=60"]
+    depth = () if plain else ("-mutate_depth=1",)
+    return [f"-max_len={size}", "-timeout=60", *depth]
 
 
 def _size(arguments: list[str], default: int) -> int:
