@@ -6,38 +6,24 @@ that each says two things at once: did the bad frame act, and did the good one s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fuzz.gate.inputs import DANGEROUS, NAMINGS, SPOILED, UGLY
 from fuzz.gate.records import Facts, Place, Trial
 from fuzz.gate.wire import INITIALIZED, STATELESS, Names, Wording, initialize, ping
 from fuzz.store import case_from_bytes, read_case
 from strategies.damage import OPERATORS, Operator, Scene
-from strategies.records import VERSIONS, Case, Frame, Version
+from strategies.records import Case, Frame, Version
 from strategies.source import RandomSource
 
-__all__ = ["NAMINGS", "Maker"]
-
-NAMINGS: tuple[tuple[str, bytes], ...] = (
-    *((version, b'"%b"' % version.encode()) for version in VERSIONS),
-    ("unknown", b'"1.0"'),
-    ("future", b'"2099-12-31"'),
-    ("empty", b'""'),
-    ("spaced", b'" 2025-06-18 "'),
-    ("draft", b'"DRAFT-2025-v1"'),
-    ("null", b"null"),
-    ("number", b"20250618"),
-    ("fraction", b"2025.0618"),
-    ("array", b'["2025-06-18"]'),
-    ("object", b"{}"),
-    ("true", b"true"),
-    ("absent", b""),
-)
-"""Every way of naming a protocol version in ``initialize``: a name, and the raw JSON value."""
+__all__ = ["Maker"]
 
 _PLACES: tuple[Place, ...] = ("before", "within", "after")
-_CONCRETE = ("encoding", "stringified")
+_TRIES = 16
+_METHODS = ("initialize", "ping", "tools/list", "server/discover")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +104,11 @@ class Maker:
 
     def ugly(self, numbers: Iterator[int]) -> Iterator[Trial]:
         """The five ugly inputs of the classic list, before, within and after the handshake."""
-        for name, make in _UGLY:
+        for name, make in UGLY:
             for place_at, place in enumerate(self._places()):
                 names = Names(next(numbers))
-                bad = make(self, names)
+                good, other = (self.call(names, role).raw.rstrip(b"\n") for role in ("t", "tx"))
+                bad = [Frame(make(good, other, names), names.action("t"), (name,))]
                 eof = name == "ugly-truncated-eof"
                 yield self._trial(name, "ugly", place, names, bad, place_at=place_at, eof=eof)
 
@@ -169,7 +156,7 @@ class Maker:
         """A rejected handshake must open nothing: a call behind it, then the true handshake."""
         if not self._stateful:
             return
-        for name, spoil in _SPOILED:
+        for name, spoil in SPOILED:
             names = Names(next(numbers))
             first = initialize(b'"%b"' % self.version.encode(), names.ident("v")).raw.rstrip(b"\n")
             bad = [Frame(spoil(first) + b"\n", "", (name,)), self.call(names, "t")]
@@ -207,7 +194,19 @@ class Maker:
     def _damaged(
         self, operator: Operator, names: Names, turn: int, place: Place = "after"
     ) -> Trial | None:
-        source = RandomSource(hash_of(operator.name, self.seed, turn))
+        """Damage by one operator, at the most tempting of a few places."""
+        first: Trial | None = None
+        for attempt in range(_TRIES):
+            source = RandomSource(_seed_of(operator.name, self.seed, turn * _TRIES + attempt))
+            trial = self._damaged_once(operator, names, source, place)
+            if trial is None or tempting(trial.case.data, self.wording.tool):
+                return trial
+            first = first or trial
+        return first
+
+    def _damaged_once(
+        self, operator: Operator, names: Names, source: RandomSource, place: Place
+    ) -> Trial | None:
         opening = self.handshake(names)
         at = {"before": 0, "within": 1}.get(place, len(opening))
         for target in self._targets(names):
@@ -215,7 +214,7 @@ class Maker:
             frames = (*opening[:at], good, *opening[at:], self.call(names, "p"))
             made = operator.apply(source, Scene(frames, at, self.version))
             if made is not None:
-                eof = len(made.frames) < len(frames)
+                eof = operator.name.endswith("-eof")
                 where: Place = "end" if eof else place
                 return self._finish(
                     operator.name,
@@ -230,12 +229,8 @@ class Maker:
 
     def _worded(self, operator: Operator, raw: bytes) -> bytes:
         """Damage that wraps the frame whole would hide the abstract words from rewording."""
-        return (
-            self.wording.reword(raw)
-            if (operator.family + operator.name).startswith(_CONCRETE)
-            or operator.name.startswith(_CONCRETE)
-            else raw
-        )
+        concrete = operator.family == "encoding" or operator.name.startswith("stringified")
+        return self.wording.reword(raw) if concrete else raw
 
     def _opening_damaged(
         self, operator: Operator, names: Names, source: RandomSource
@@ -284,85 +279,31 @@ class Maker:
             )
 
 
-def hash_of(name: str, seed: int, turn: int) -> int:
+def _seed_of(name: str, seed: int, turn: int) -> int:
     """A seed of its own for each operator and turn, equal in every process."""
     return int.from_bytes(f"{seed}:{turn}:{name}".encode(), "big")
 
 
-_Make = Callable[[Maker, Names], list[Frame]]
+def tempting(data: bytes, tool: bytes) -> bool:
+    """Whether a lenient reader would still find every word that it acts on.
+
+    Damage to the name of a member, say, is refused by every reader and proves little.
+    """
+    for line in data.split(b"\n"):
+        text = line.decode("utf-8", "replace")
+        if '"id"' in text and '"method"' in text and not _whole(text, tool):
+            return False
+    return True
 
 
-def _debug_line(_maker: Maker, _names: Names) -> list[Frame]:
-    return [Frame(b"DEBUG:server:loading plugins\n", "", ("ugly-debug-line",))]
-
-
-def _glued_banner(maker: Maker, names: Names) -> list[Frame]:
-    return [Frame(_body(maker, names) + b"Server listening on stdio\n", names.action("t"))]
-
-
-def _truncated(maker: Maker, names: Names) -> list[Frame]:
-    body = _body(maker, names)
-    return [Frame(body[: len(body) - 3], names.action("t"))]
-
-
-def _two(maker: Maker, names: Names) -> list[Frame]:
-    second = maker.call(names, "tx").raw
-    return [Frame(_body(maker, names) + second, names.action("t"))]
-
-
-def _bad_params(maker: Maker, names: Names) -> list[Frame]:
-    text = b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":["record",{"action":"%b"}]}\n'
-    return [Frame(text % (names.ident("t"), names.action("t").encode()), names.action("t"))]
-
-
-def _body(maker: Maker, names: Names) -> bytes:
-    return maker.call(names, "t").raw.rstrip(b"\n")
-
-
-_UGLY: tuple[tuple[str, _Make], ...] = (
-    ("ugly-debug-line", _debug_line),
-    ("ugly-banner-glued", _glued_banner),
-    ("ugly-truncated-eof", _truncated),
-    ("ugly-two-objects", _two),
-    ("ugly-malformed-params", _bad_params),
-)
-
-_SPOILED: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
-    ("gate-trailing-brace", lambda raw: raw + b"}"),
-    ("gate-truncated", lambda raw: raw[:-1]),
-    ("gate-no-id", lambda raw: raw.replace(b'"id":', b'"Id":', 1)),
-    ("gate-no-version", lambda raw: raw.replace(b'"protocolVersion":', b'"protocol":', 1)),
-    ("gate-params-array", lambda raw: raw.replace(b'"params":{', b'"params":[{', 1)[:-1] + b"]}"),
-    ("gate-wrong-jsonrpc", lambda raw: raw.replace(b'"2.0"', b'"1.0"', 1)),
-    ("gate-no-client", lambda raw: raw.replace(b'"clientInfo"', b'"client"', 1)),
-)
-
-_Text = Callable[[bytes, Names], bytes | None]
-
-
-def _swap(old: bytes, new: bytes) -> _Text:
-    return lambda good, _names: good.replace(old, new, 1) if old in good else None
-
-
-def _with_id(token: bytes) -> _Text:
-    return lambda good, names: good.replace(b'"id":' + names.ident("t"), b'"id":' + token, 1)
-
-
-DANGEROUS: tuple[tuple[str, _Text], ...] = (
-    ("danger-id-true", _with_id(b"true")),
-    ("danger-id-fraction", _with_id(b"1.0")),
-    ("danger-id-null", _with_id(b"null")),
-    ("danger-id-array", _with_id(b"[1]")),
-    ("danger-id-huge", _with_id(b"1e2")),
-    ("danger-no-id", lambda good, names: good.replace(b'"id":' + names.ident("t") + b",", b"", 1)),
-    ("danger-params-string", _swap(b'"params":{', b'"params":"x","data":{')),
-    ("danger-arguments-array", _swap(b'"arguments":{', b'"arguments":[],"data":{')),
-    ("danger-arguments-string", _swap(b'"arguments":{', b'"arguments":"{}","data":{')),
-    ("danger-arguments-null", _swap(b'"arguments":{', b'"arguments":null,"data":{')),
-    ("danger-name-padded", _swap(b'"name":"record"', b'"name":" record "')),
-    ("danger-name-array", _swap(b'"name":"record"', b'"name":["record"]')),
-    ("danger-method-case", _swap(b"tools/", b"Tools/")),
-    ("danger-method-nul", _swap(b'"tools/call"', b'"tools/call\\u0000"')),
-    ("danger-nan", _swap(b'"params":{', b'"params":{"ttl":NaN,')),
-    ("danger-hybrid", _swap(b'"params":{', b'"result":{},"params":{')),
-)
+def _whole(text: str, tool: bytes) -> bool:
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(value, dict) or not {"jsonrpc", "method", "id"} <= value.keys():
+        return False
+    if value["method"] != "tools/call":
+        return value["method"] in _METHODS
+    params = value.get("params")
+    return isinstance(params, dict) and json.dumps(params.get("name")).encode() == tool

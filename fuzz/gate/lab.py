@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzz.gate.records import Facts, Options, Seen, Trial
-from fuzz.gate.wire import Names, ping
+from fuzz.gate.wire import LAST, Names, ping
 from oracles.records import FrameVerdict, Judgement, ReplyVerdict
 from oracles.session import judge_session
 from oracles.transcript_judge import judge_reply
@@ -31,8 +31,9 @@ Key = tuple[type, str | int]
 """An id with its type: ``1`` and ``"1"`` are two ids."""
 
 _GRACE = 0.1
+_DYING = 2.0
+"""How long a process that closed its stdout is given to end."""
 _HOOKS = frozenset({"python", "node"})
-_LAST = 999_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,8 @@ class Lab:
         replies = Replies(session, trial.case.version)
         self.send(session, prepared, replies)
         complete = replies.wait(prepared.owed, self.options.patience)
+        if session.process.stdout.ended:
+            session.process.wait(_DYING)
         alive = not session.process.gone and (complete or self._answers(session, facts))
         session.process.measure()
         # Where no reply is owed, only the end of stdin shows that everything was read.
@@ -184,6 +187,7 @@ class Lab:
             bytes(session.process.sent),
             session.process.peak_bytes,
             time.monotonic() - began,
+            fresh=True,
         )
 
     def send(self, session: Session, prepared: Ready, replies: Replies) -> None:
@@ -204,7 +208,7 @@ class Lab:
         """Whether a server that kept a reply back answers at all: asked on a line of its own."""
         if facts.policy == "close":
             return not session.process.gone
-        ident = Names(_LAST).ident("s")
+        ident = Names(LAST).ident("s")
         session.send(b"\n" + ping(facts.version, ident).raw)
         return session.wait_for([ident.strip(b'"')], self.options.patience)
 

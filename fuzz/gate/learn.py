@@ -164,7 +164,8 @@ def _said(reply: Mapping[str, Any]) -> str:
 def _silent(talk: _Talk, options: Options) -> TargetError:
     """The sentence for a server that did not answer its first request."""
     session, process = talk.watched.session, talk.watched.session.process
-    if process.gone or process.stdout.ended:
+    closed = process.stdout.ended
+    if process.gone or closed:
         gone, unread = process.wait(1.0), 0
     else:
         gone, unread = False, process.unread()
@@ -177,7 +178,7 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
         return TargetError(
             f"the server exited at once ({status}){printed}{why}", "run the command by hand"
         )
-    if process.stdout.ended:
+    if closed:
         return TargetError(f"the server closed its stdout at once{printed}{why}", "see its stderr")
     seconds = f"{options.start_patience:g} s"
     if wrote:

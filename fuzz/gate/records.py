@@ -190,7 +190,8 @@ class Seen:
     ``tail`` is what stdout held after its last LF. ``complete`` says that every reply came that was
     waited for; ``alive`` that the server still answered afterwards. ``ending`` is of a process that
     ended by itself, or hung; ``status`` says how. ``since`` counts the bytes of the case that were
-    not sent, since a living server has had its handshake.
+    not sent, since a living server has had its handshake; ``fresh`` says that the process was sent
+    nothing else.
     """
 
     lines: tuple[bytes, ...]
@@ -205,6 +206,7 @@ class Seen:
     peak_bytes: int = 0
     seconds: float = 0.0
     since: int = 0
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fuzz.gate.lab import Key, Ready, is_owed, responses
 from fuzz.gate.owners import Owners
 from fuzz.gate.records import Facts, Seen
-from fuzz.gate.wire import TOKEN, anonymous, numbers_in, tokens_in
+from fuzz.gate.wire import LAST, TOKEN, anonymous, numbers_in, tokens_in
 from oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
 from oracles.records import Finding, FrameVerdict, ReplyVerdict, finding
 from oracles.rules import BY_ID
@@ -65,8 +65,10 @@ def judge(prepared: Ready, seen: Seen, facts: Facts, control: Seen | None = None
         *bench.effects(),
         *bench.stdout(),
         *bench.life(),
-        *((*bench.state(), *bench.unnamed()) if control else ()),
+        *(bench.state() if control else ()),
     ]
+    if control and seen.fresh and not acted(charges):
+        charges += bench.unnamed()
     first: dict[str, Charge] = {}
     for charge in charges:
         first.setdefault(charge.finding.signature, charge)
@@ -107,7 +109,7 @@ class _Bench:
                 for name in frame.ids:
                     yield from self._owed(frame, (type(name), name))
         for key, got in self.answers.items():
-            if key not in self.owed:
+            if key not in self.owed and LAST not in numbers_in(str(key[1]).encode()):
                 yield from self._stray(key, got)
         for reply, line in self.nameless:
             if reply.is_result:
@@ -191,13 +193,13 @@ class _Bench:
     def effects(self) -> Iterator[Charge]:
         """Effects that carry a name: each must be of a call that was granted, once."""
         granted = self._granted()
-        done: Counter[tuple[bytes, str, str, bytes]] = Counter()
+        done: Counter[tuple[bytes, str, str]] = Counter()
         for effect in self.seen.effects:
             for token in sorted(tokens_in(effect.detail) | _carried(effect.content)):
                 if self.number not in numbers_in(token):
                     continue  # another session wrote to the same place
                 if token in granted:
-                    done[token, effect.recorder, effect.kind, anonymous(effect.detail)] += 1
+                    done[token, effect.recorder, effect.kind] += 1
                 elif not token.endswith(b"i"):
                     yield self._unowned(token, effect)
         yield from self._often(done)
@@ -220,35 +222,32 @@ class _Bench:
             return self.say("non-action", "act-after-close", "", text, effect.detail)
         return self.say("non-action", "act-rejected", why, text, effect.detail)
 
-    def _often(self, done: Counter[tuple[bytes, str, str, bytes]]) -> Iterator[Charge]:
+    def _often(self, done: Counter[tuple[bytes, str, str]]) -> Iterator[Charge]:
         """A call acts as often as the probe of the control session did, neither more nor less."""
         if self.control is None:
             return
-        usual: Counter[tuple[str, str, bytes]] = Counter()
+        usual: Counter[tuple[str, str]] = Counter()
         for effect in self.control.effects:
             for token in tokens_in(effect.detail) | _carried(effect.content):
                 if token.endswith(b"p"):
-                    usual[effect.recorder, effect.kind, anonymous(effect.detail)] += 1
-        for (token, recorder, kind, detail), count in done.items():
-            once = usual[recorder, kind, detail]
+                    usual[effect.recorder, effect.kind] += 1
+        for (token, recorder, kind), count in done.items():
+            once = usual[recorder, kind]
             if token.endswith(b"p") and once and count > once:
                 text = f"{count} effects of one call, {once} in a control session"
                 yield self.say("non-action", "act-twice", kind, text, token)
-        yield from self._undone({what[1:] for what in done if what[0].endswith(b"p")}, set(usual))
+        missing = set(usual) - {what[1:] for what in done if what[0].endswith(b"p")}
+        if missing and self._probe_succeeded():
+            recorder, kind = min(missing)
+            text = f"answered with success, but no {kind} was seen by {recorder}"
+            yield self.say("non-action", "act-missing", kind, text)
 
-    def _undone(
-        self, done: set[tuple[str, str, bytes]], usual: set[tuple[str, str, bytes]]
-    ) -> Iterator[Charge]:
-        """A call that was answered with success has the effects that it has in a control session."""
-        succeeded = any(
+    def _probe_succeeded(self) -> bool:
+        return any(
             str(key[1]).endswith("pi") and _acting(reply)
             for key, got in self.answers.items()
             for reply, _ in got
         )
-        if succeeded and (missing := usual - done):
-            recorder, kind, _ = sorted(missing)[0]
-            text = f"answered with success, but no {kind} was seen by {recorder}"
-            yield self.say("non-action", "act-missing", kind, text)
 
     def unnamed(self) -> Iterator[Charge]:
         """Effects without a name, counted against the control session."""

@@ -18,6 +18,7 @@ from strategies.records import Frame, Version
 
 __all__ = [
     "INITIALIZED",
+    "LAST",
     "TOKEN",
     "Names",
     "Wording",
@@ -32,6 +33,8 @@ __all__ = [
 
 STATELESS = "2026-07-28"
 INITIALIZED = Frame(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+LAST = 999_999
+"""The number of a request that is no part of any trial: is anybody there?"""
 TOKEN = re.compile(rb"wf([0-9a-f]{4})c(\d{6})([a-z]+)")
 _RUN = secrets.token_hex(2)
 _META = (

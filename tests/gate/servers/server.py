@@ -1,0 +1,285 @@
+"""A stdio server that is strict and silent, and the same with one planted fault.
+
+``python server.py FOLDER [FAULT]``: a call of ``record`` makes a file named after its action in
+FOLDER. The inner reader is the reference gateway; each fault is a few lines around it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from strategies.contract import DEFAULT_TOOLS, Contract
+from targets.gateway.session import ReferenceGateway
+
+INITIALIZED = b'"notifications/initialized"'
+NOTE = (
+    b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"busy"}}\n'
+)
+
+
+class Strict:
+    """Answers good requests; says nothing to anything else."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.buffer = b""
+        self.inner = ReferenceGateway(
+            self.act, Contract(policy="continue", tools=DEFAULT_TOOLS[:1])
+        )
+
+    def act(self, tool: str, arguments) -> None:
+        with (self.folder / str(arguments.get("action"))).open("a") as file:
+            file.write("acted\n")
+
+    def feed(self, data: bytes) -> bytes:
+        """Whole lines, one by one; the rest waits."""
+        self.buffer += data
+        *lines, self.buffer = self.buffer.split(b"\n")
+        return b"".join(self.line(line) for line in lines)
+
+    def line(self, line: bytes) -> bytes:
+        return self.silent(self.inner.feed(line + b"\n"))
+
+    def eof(self) -> bytes:
+        return self.silent(self.inner.feed(self.buffer) + self.inner.eof())
+
+    def start(self) -> bytes:
+        return b""
+
+    def silent(self, out: bytes) -> bytes:
+        lines = [line for line in out.split(b"\n") if line]
+        return b"".join(line + b"\n" for line in lines if not self.is_complaint(line))
+
+    @staticmethod
+    def is_complaint(line: bytes) -> bool:
+        value = json.loads(line)
+        return isinstance(value, dict) and "error" in value and value["error"]["code"] < -32602
+
+    def end(self) -> int:
+        return 0
+
+
+class SplitsAtCr(Strict):
+    def line(self, line: bytes) -> bytes:
+        return b"".join(super(SplitsAtCr, self).line(part) for part in line.split(b"\r") if part)
+
+
+class ReplacesUtf8(Strict):
+    def line(self, line: bytes) -> bytes:
+        return super().line(line.decode("utf-8", "replace").encode())
+
+
+class TakesNan(Strict):
+    def line(self, line: bytes) -> bytes:
+        return super().line(line.replace(b'"ttl":NaN,', b""))
+
+
+class LastMethodWins(Strict):
+    def line(self, line: bytes) -> bytes:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            return super().line(line)
+        return super().line(json.dumps(value, ensure_ascii=False).encode())
+
+
+class ActsOnTail(Strict):
+    def eof(self) -> bytes:
+        return super().line(self.buffer) if self.buffer else b""
+
+
+class TakesTwo(Strict):
+    """A raw_decode loop: as many values as stand on the line."""
+
+    def line(self, line: bytes) -> bytes:
+        out, text = b"", line.decode("utf-8", "replace")
+        while text.strip():
+            try:
+                _, end = json.JSONDecoder().raw_decode(text)
+            except ValueError:
+                return out or super().line(line)
+            out += super().line(text[:end].encode())
+            text = text[end:]
+        return out
+
+
+class Hybrids(Strict):
+    def line(self, line: bytes) -> bytes:
+        return super().line(line.replace(b'"result":{},', b""))
+
+
+class CallsEarly(Strict):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.open = False
+
+    def line(self, line: bytes) -> bytes:
+        if b'"tools/call"' in line and not self.open:
+            try:
+                call = json.loads(line)
+                self.act("record", call["params"]["arguments"])
+            except (ValueError, KeyError, TypeError, AttributeError):
+                return b""
+            result = {"jsonrpc": "2.0", "id": call["id"], "result": {"content": []}}
+            return json.dumps(result).encode() + b"\n"
+        self.open |= INITIALIZED in line
+        return super().line(line)
+
+
+class OpensForAnything(Strict):
+    """An initialize that is refused still opens the gate."""
+
+    def line(self, line: bytes) -> bytes:
+        if b'"method":"initialize"' in line and b'"Id"' in line:
+            super().line(line.replace(b'"Id"', b'"id"'))
+            super().line(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+            return b""
+        return super().line(line)
+
+
+class KeepsHalf(Strict):
+    """What could not be read is put before the next line."""
+
+    kept = b""
+
+    def line(self, line: bytes) -> bytes:
+        whole, self.kept = self.kept + line, b""
+        try:
+            json.loads(whole)
+        except ValueError:
+            self.kept = whole
+            return b""
+        return super().line(whole)
+
+
+class DiesOfBadJson(Strict):
+    def line(self, line: bytes) -> bytes:
+        json.loads(line)
+        return super().line(line)
+
+
+class HangsOnBadJson(Strict):
+    def line(self, line: bytes) -> bytes:
+        try:
+            json.loads(line)
+        except ValueError:
+            time.sleep(3_600)
+        return super().line(line)
+
+
+class Prints(Strict):
+    def start(self) -> bytes:
+        return b"Server listening on stdio\n"
+
+
+class PrintsTracebacks(Strict):
+    def line(self, line: bytes) -> bytes:
+        try:
+            json.loads(line)
+        except ValueError:
+            return b"Traceback (most recent call last):\n"
+        return super().line(line)
+
+
+class WrongId(Strict):
+    def silent(self, out: bytes) -> bytes:
+        return super().silent(out).replace(b'si"', b'"')
+
+
+class AnswersTwice(Strict):
+    def line(self, line: bytes) -> bytes:
+        return super().line(line) * (2 if b'"ping"' in line else 1)
+
+
+class ActsTwice(Strict):
+    def line(self, line: bytes) -> bytes:
+        out = super().line(line)
+        if b'"tools/call"' in line and out and self.seen_bad:
+            self.act("record", {"action": json.loads(line)["params"]["arguments"]["action"] + "-2"})
+        self.seen_bad = not out and INITIALIZED not in line
+        return out
+
+    seen_bad = False
+
+
+class ActsNameless(Strict):
+    """Bad params are coerced to an empty call: no name, no reply."""
+
+    def line(self, line: bytes) -> bytes:
+        if b'"params":[' in line:
+            self.act("record", {"action": "default"})
+        return super().line(line)
+
+
+class LosesAtEnd(Strict):
+    def eof(self) -> bytes:
+        os._exit(0)
+
+    def feed(self, data: bytes) -> bytes:
+        out = super().feed(data)
+        time.sleep(0.05)
+        return out if len(out) < 4_000 else out[: out.find(b"\n") + 1]
+
+
+class Stays(Strict):
+    def end(self) -> int:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(3_600)
+        return 0
+
+
+class EndsBadly(Strict):
+    def end(self) -> int:
+        return 3
+
+
+class Closes(Strict):
+    """Says nothing more after a bad frame."""
+
+    closed = False
+
+    def line(self, line: bytes) -> bytes:
+        if not self.closed:
+            try:
+                json.loads(line)
+            except ValueError:
+                self.closed = True
+        return b"" if self.closed else super().line(line)
+
+
+class Chatty(Strict):
+    """Healthy: replies to what came together are out of order, between notifications."""
+
+    def feed(self, data: bytes) -> bytes:
+        self.buffer += data
+        *lines, self.buffer = self.buffer.split(b"\n")
+        return NOTE + NOTE.join(reversed([self.line(line) for line in lines])) + NOTE
+
+
+FAULTS = {kind.__name__: kind for kind in Strict.__subclasses__()} | {"Strict": Strict}
+
+
+def main() -> int:
+    kind = FAULTS[sys.argv[2]] if len(sys.argv) > 2 else Strict
+    server = kind(Path(sys.argv[1]))
+    write(server.start())
+    while data := os.read(0, 65_536):
+        write(server.feed(data))
+    write(server.eof())
+    return server.end()
+
+
+def write(data: bytes) -> None:
+    while data:
+        data = data[os.write(1, data) :]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

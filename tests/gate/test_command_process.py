@@ -1,0 +1,185 @@
+"""A process is started, fed, read and ended, whatever it does."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from targets.command.process import Process
+from targets.command.records import Launch
+from targets.command.session import Session, Spares
+from targets.errors import TargetError
+
+GUARD = 60.0
+
+
+def start(code: str, *words: str, **more) -> Process:
+    return Process(Launch((sys.executable, "-S", "-c", code, *words), **more))
+
+
+@pytest.fixture
+def ended():
+    processes: list[Process] = []
+    yield processes
+    for process in processes:
+        process.stop()
+
+
+def test_every_byte_goes_both_ways_unchanged(ended):
+    ended.append(p := start("import os\nwhile d := os.read(0, 99): os.write(1, d)"))
+    data = bytes(range(256)) * 4_000
+    p.write(data, cuts=[1, 2, 500_000])
+    p.end_input()
+    p.pump_until(lambda: False, GUARD)
+    assert bytes(p.stdout.data) == data == bytes(p.sent)
+    assert [size for _, size in p.sends][-1] == len(data)
+    assert p.stdout.marks == sorted(p.stdout.marks)
+
+
+def test_stderr_is_kept_apart(ended):
+    ended.append(p := start("import os; os.write(2, b'\\xff bad'); os.write(1, b'out')"))
+    p.pump_until(lambda: False, GUARD)
+    p.wait(GUARD)
+    p.stop()
+    assert (bytes(p.stdout.data), bytes(p.stderr.data)) == (b"out", b"\xff bad")
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [("raise SystemExit(7)", "exit code 7"), ("import os; os.abort()", "SIGABRT")]
+)
+def test_the_end_is_told_as_it_was(ended, code, told):
+    ended.append(p := start(code))
+    assert p.wait(GUARD)
+    assert str(p.stop()) == told
+
+
+def test_stop_ends_the_whole_group_though_it_ignores_everything_but_sigkill(ended):
+    code = (
+        "import os, signal, sys, time\n"
+        "for n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\n"
+        "child = os.fork()\n"
+        "if child: os.write(1, b'%d\\n' % child)\n"
+        "time.sleep(3600)"
+    )
+    ended.append(p := start(code))
+    session = Session(p)
+    p.pump_until(lambda: session.collect() or bool(session.lines), GUARD)
+    child = int(session.lines[0])
+    assert p.stop().signal == signal.SIGKILL
+    assert _ends(child)
+
+
+def _ends(pid: int) -> bool:
+    deadline = time.monotonic() + GUARD
+    while _alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not _alive(pid)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_survivors_of_a_leader_that_has_ended_are_killed_too(ended):
+    code = "import os, time\nif c := os.fork(): os.write(1, b'%d' % c)\nelse: time.sleep(3600)"
+    ended.append(p := start(code))
+    assert p.wait(GUARD)
+    assert p.stop().code == 0
+    assert _ends(int(p.stdout.data))
+
+
+def test_a_process_that_never_reads_blocks_nobody(ended):
+    ended.append(p := start("import time; time.sleep(3600)"))
+    p.write(b"x" * 1_000_000)
+    p.pump(0.3)
+    assert 0 < p.unread() < 1_000_000
+    assert not p.pump_until(lambda: False, 0.1)
+    p.stop()
+    assert len(p.sent) < 1_000_000
+
+
+def test_writing_to_a_process_that_has_gone_is_noted(ended):
+    ended.append(p := start(""))
+    p.wait(GUARD)
+    for _ in range(100):
+        p.write(b"x" * 100_000)
+        p.pump(0.01)
+        if p.refused:
+            break
+    assert p.refused
+
+
+def test_peak_memory_is_the_servers_own_and_not_ours(ended):
+    ballast = bytearray(300_000_000)
+    ended.append(p := start("import sys; sys.stdin.read()"))
+    p.pump(0.5)
+    assert 1_000_000 < p.measure() < len(ballast)
+
+
+def test_a_server_that_floods_stdout_is_cut_off(ended):
+    ended.append(p := start("import os\nwhile True: os.write(1, b'x' * 65536)"))
+    p.pump_until(lambda: False, GUARD)
+    assert p.flooded
+
+
+def test_a_variable_can_be_set_and_taken_away(ended, monkeypatch):
+    monkeypatch.setenv("WF_GONE", "1")
+    code = "import os; print(os.environ.get('WF_SET'), os.environ.get('WF_GONE'))"
+    ended.append(p := start(code, env={"WF_SET": "a", "WF_GONE": None}))
+    p.pump_until(lambda: False, GUARD)
+    assert bytes(p.stdout.data) == b"a None\n"
+
+
+@pytest.mark.parametrize(
+    ("launch", "told"),
+    [
+        (Launch(("no-such-command-wf",)), "there is no command 'no-such-command-wf'"),
+        (Launch((str(Path(__file__)),)), "may not be executed"),
+        (Launch(("true",), cwd=Path("no-such-folder-wf")), "is no folder"),
+        (Launch(()), "cannot be started"),
+        (Launch(("a\0b",)), "cannot be started"),
+    ],
+)
+def test_a_command_that_cannot_start_is_told_in_a_sentence(launch, told):
+    with pytest.raises(TargetError) as failed:
+        Process(launch)
+    assert told in failed.value.cause
+    assert "\n" not in str(failed.value)
+
+
+def test_replies_are_waited_for_by_id_in_any_order(ended):
+    code = (
+        "import sys\nsys.stdin.readline()\n"
+        'print(\'{"id": "b"}\'); print(\'noise\'); print(\'{"id" :"a"}\', flush=True)\n'
+        "sys.stdin.read()"
+    )
+    ended.append(p := start(code))
+    session = Session(p)
+    session.send(b"go\n")
+    assert session.wait_for([b"a", b"b"], GUARD)
+    assert not session.wait_for([b"c"], 0.05)
+    assert session.lines == [b'{"id": "b"}', b"noise", b'{"id" :"a"}']
+
+
+def test_spares_are_started_ahead_and_ended():
+    class Fake:
+        stopped = 0
+
+        def stop(self) -> None:
+            Fake.stopped += 1
+
+    started: list[Fake] = []
+    spares: Spares[Fake] = Spares(lambda: started.append(Fake()) or started[-1], ahead=2)
+    first = spares.take()
+    assert first is started[0]
+    assert len(started) == 3
+    assert spares.take() is started[1]
+    spares.close()
+    assert Fake.stopped == 2

@@ -1,0 +1,213 @@
+"""The gate from end to end: a clean bill, findings that replay, launches that fail."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fuzz import cli
+from fuzz.gate.once import examine_command
+from fuzz.gate.records import Nominee, Options
+from fuzz.gate.report import as_json, as_table
+from fuzz.gate.run import gate
+from fuzz.store import read_case
+from targets.command.records import Launch
+
+SECONDS = 600.0
+
+
+def ignore(_event: object) -> None:
+    """Nobody listens."""
+
+
+def run(bench, out: Path, **more):
+    options = Options(**{"nominee": Nominee("record", '{"action":"{nonce}"}'), "label": "s",
+                         "effects": ("files",), "watch": (bench.folder,), "patience": 20.0,
+                         **more})  # fmt: skip
+    return gate(bench.launch, options, "quick", out, ignore, seconds=SECONDS)
+
+
+def test_a_strict_and_silent_server_gets_a_clean_bill(bench, tmp_path):
+    report = run(bench(), tmp_path / "out")
+    assert [flaw.finding.signature for flaw in report.flaws] == []
+    assert report.reason == "done"
+    assert report.facts.policy == "continue"
+    families = {family for family, _ in report.tally.attempts}
+    assert {
+        "ugly",
+        "dangerous",
+        "gates",
+        "versions",
+        "lifecycle",
+        "encoding",
+        "structure",
+    } <= families
+    assert not report.tally.unconfirmed
+    assert "Nothing found" in as_table(report)
+
+
+def test_a_fault_is_shrunk_filed_and_shown_again_by_its_files(bench, tmp_path):
+    split = bench("SplitsAtCr")
+    report = gate(split.launch, split.options, "quick", tmp_path / "out", ignore, seconds=60.0)
+    flaw = next(f for f in report.flaws if f.finding.rule == "act-rejected")
+    assert "nested-cr" in flaw.trials or "concat-cr" in flaw.trials
+    again = examine_command(
+        read_case(Path(flaw.path)),
+        split.launch,
+        split.options.settings(),
+        target=report.facts.label,
+    )
+    assert flaw.finding.signature in {found.signature for found in again}
+    assert "\\r" in Path(flaw.transcript).read_text()
+    assert flaw.replay == f"wirefence replay {flaw.path}"
+    told = json.loads(as_json(report))
+    assert told["new"] == len(report.flaws)
+    assert told["findings"][0]["sent_hex"]
+
+
+class TestTheCommand:
+    @pytest.fixture
+    def wirefence(self, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+
+        def call(*words: str):
+            monkeypatch.setattr(sys, "argv", ["wirefence", "gate", *words])
+            with pytest.raises(SystemExit) as ended:
+                cli.main()
+            said = capsys.readouterr()
+            return ended.value.code, said.out, said.err
+
+        return call
+
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            (["no-such-command-wf"], "there is no command 'no-such-command-wf'"),
+            ([__file__], "may not be executed"),
+            (
+                [sys.executable, "-c", "raise SystemExit('no config')"],
+                "exited at once (exit code 1)",
+            ),
+            ([sys.executable, "-c", "raise SystemExit('no config')"], "no config"),
+            ([sys.executable, "-c", "print('hello')"], "after printing b'hello\\n' on stdout"),
+            ([sys.executable, "-c", "import time; time.sleep(99)"], "did not read its stdin"),
+            ([sys.executable, "-c", "import sys; sys.stdin.read()"], "printed nothing"),
+            (
+                [sys.executable, "-c", "import sys; print('up', flush=True); sys.stdin.read()"],
+                "answered no initialize",
+            ),
+            (
+                [sys.executable, "-c", "import os, time; os.close(1); time.sleep(99)"],
+                "closed its stdout",
+            ),
+        ],
+    )
+    def test_a_launch_that_fails_is_one_sentence_and_exit_2(self, wirefence, words, told):
+        code, out, err = wirefence("--start-patience", "5", "--effects", "http", "--", *words)
+        assert (code, out) == (2, "")
+        assert told in err
+        assert len(err.strip().splitlines()) == 1
+
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            ((), "no command was given"),
+            (("--args", '{"x":1}', "--", "true"), "--args without --tool"),
+            (("--tool", "x", "--args", "[]", "--", "true"), "no JSON object"),
+            (("--tool", "x", "--args", "{", "--", "true"), "no JSON"),
+            (("--env", "=x", "--", "true"), "names no variable"),
+            (("--seconds", "nan", "--", "true"), "no number of seconds"),
+            (("--update-baseline", "--", "true"), "needs a file"),
+            (("--baseline", "absent.json", "--", "true"), "there is no baseline"),
+        ],
+    )
+    def test_a_mistake_of_the_user_is_one_sentence_and_exit_2(self, wirefence, words, told):
+        code, out, err = wirefence(*words)
+        assert (code, out) == (2, "")
+        assert told in err
+        assert err.startswith("wirefence: ")
+
+    def test_a_tool_that_is_not_there_is_told_with_those_that_are(self, wirefence, bench):
+        code, _, err = wirefence("--tool", "recrod", "--", *bench().launch.argv)
+        assert code == 2
+        assert "no tool 'recrod'" in err
+        assert "record" in err.replace("recrod", "")
+
+    def test_secrets_are_in_nothing_that_is_written(self, wirefence, bench, tmp_path):
+        words = ("--env", "API_TOKEN=tok-abcdef-123", "--seconds", "5", "--effects", "files")
+        argv = (*bench("Prints").launch.argv, "--password", "hunter2-hunter2")
+        code, out, err = wirefence(*words, "--junit", "j.xml", "--sarif", "s.json", "--", *argv)
+        written = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()]
+        everything = b"".join([*written, out.encode(), err.encode()])
+        assert code == 1
+        assert b"API_TOKEN" in everything
+        assert b"tok-abcdef" not in everything
+        assert b"hunter2" not in everything
+
+    def test_a_baseline_makes_what_is_expected_pass(self, wirefence, bench):
+        words = ("--seconds", "3", "--effects", "files", "--baseline", "b.json")
+        argv = bench("Prints").launch.argv
+        assert wirefence(*words, "--update-baseline", "--", *argv)[0] == 0
+        code, out, _ = wirefence(*words, "--", *argv)
+        assert code == 0
+        assert "(expected)" in out
+
+    def test_a_server_that_hangs_does_not_hang_the_gate(self, wirefence, bench):
+        began = time.monotonic()
+        code, out, _ = wirefence(
+            "--seconds", "8", "--patience", "2", "--policy", "continue", "--effects", "files", "--",
+            *bench("HangsOnBadJson").launch.argv,
+        )  # fmt: skip
+        assert code == 1
+        assert "live-hang" in out
+        assert time.monotonic() - began < 240
+
+
+class TestSmoke:
+    @pytest.mark.parametrize(
+        ("fault", "signature"),
+        [
+            ("LosesAtEnd", "s|smoke|smoke-lost"),
+            ("Stays", "s|smoke|smoke-exit|stays"),
+            ("EndsBadly", "s|smoke|smoke-exit|exit code 3"),
+        ],
+    )
+    def test_the_end_of_stdin_is_a_test_of_its_own(self, bench, fault, signature):
+        made = bench(fault, patience=3.0)
+        found = examine_command(
+            made.trial("good").case, made.launch, made.options.settings(), target="s"
+        )
+        assert signature in {each.signature for each in found}
+
+    def test_a_healthy_server_ends_in_order(self, bench):
+        made = bench()
+        case = made.trial("good").case
+        assert examine_command(case, made.launch, made.options.settings(), target="s") == []
+
+    def test_an_expected_tool_that_is_missing_is_found(self, bench):
+        made = bench()
+        settings = {**made.options.settings(), "expect-tool": "record,delete"}
+        found = examine_command(made.trial("good").case, made.launch, settings, target="s")
+        assert [each.signature for each in found] == ["s|smoke|smoke-tool|delete"]
+
+
+def test_options_survive_being_kept_beside_a_reproducer():
+    options = Options(
+        "spec", "close", "2025-06-18", Nominee("a", '{"x":"{nonce}"}'), ("a", "b"), ("http",),
+        (Path("x"), Path("y z")), 2.5, 7.0, label="s",
+    )  # fmt: skip
+    assert Options.of(options.settings(), label="s") == options
+    assert Options.of({}) == Options()
+
+
+def test_the_reference_gateway_gets_a_clean_bill_under_either_policy(tmp_path):
+    for policy in ("close", "continue"):
+        launch = Launch((sys.executable, "-m", "targets.gateway", "--policy", policy))
+        options = Options(effects=("http",), patience=20.0)
+        report = gate(launch, options, "quick", tmp_path / policy, ignore, seconds=8.0)
+        assert report.facts.policy == policy
+        assert [flaw.finding.signature for flaw in report.flaws] == []

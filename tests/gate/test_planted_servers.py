@@ -1,0 +1,65 @@
+"""Each planted fault of a server is found by the trial that is made for it, by its name."""
+
+from __future__ import annotations
+
+import pytest
+
+FAULTS = [
+    ("SplitsAtCr", "nested-cr", "after", "non-action|act-rejected|frame-cr"),
+    ("ReplacesUtf8", "encoding-byte-ff", "after", "non-action|act-rejected|utf8-invalid"),
+    ("TakesNan", "danger-nan", "after", "non-action|act-rejected|json-syntax"),
+    (
+        "LastMethodWins",
+        "duplicate-method-before",
+        "after",
+        "non-action|act-rejected|json-duplicate-name",
+    ),
+    ("ActsOnTail", "truncate-newline-eof", "end", "non-action|act-rejected|frame-unterminated"),
+    ("TakesTwo", "ugly-two-objects", "after", "non-action|act-rejected|json-syntax"),
+    ("Hybrids", "danger-hybrid", "after", "non-action|act-rejected|rpc-kind"),
+    (
+        "CallsEarly",
+        "call-before-initialize",
+        "after",
+        "non-action|act-rejected|life-not-initialized",
+    ),
+    ("OpensForAnything", "gate-no-id", "before", "non-action|act-rejected|life-not-initialized"),
+    ("KeepsHalf", "truncate-line", "after", "liveness|live-hang|json-syntax"),
+    ("DiesOfBadJson", "ugly-debug-line", "after", "liveness|live-crash|exit code 1 json-syntax"),
+    ("Prints", "good", "after", "transcript|out-not-json|json-syntax"),
+    ("PrintsTracebacks", "ugly-debug-line", "after", "transcript|out-not-json|json-syntax"),
+    ("WrongId", "good", "after", "reply|reply-id|unknown"),
+    ("AnswersTwice", "good", "after", "reply|reply-twice|ping"),
+    ("ActsTwice", "ugly-debug-line", "after", "non-action|act-twice|write"),
+    ("ActsNameless", "ugly-malformed-params", "after", "non-action|act-unfounded|write"),
+    ("Closes", "ugly-debug-line", "after", "liveness|live-hang|json-syntax"),
+]
+
+
+@pytest.mark.parametrize(("fault", "trial", "place", "signature"), FAULTS)
+def test_a_planted_fault_is_found_by_name(bench, fault, trial, place, signature):
+    patience = 3.0 if fault in ("KeepsHalf", "WrongId", "Closes") else 20.0
+    assert signature in bench(fault, patience=patience).shows(trial, place)
+
+
+@pytest.mark.parametrize(("trial", "place"), sorted({(row[1], row[2]) for row in FAULTS}))
+@pytest.mark.parametrize("healthy", ["Strict", "Chatty"])
+def test_a_healthy_server_shows_nothing(bench, healthy, trial, place):
+    if healthy == "Chatty" and trial != "good":
+        pytest.skip("one trial is enough for its order of replies")
+    assert bench(healthy).shows(trial, place) == set()
+
+
+def test_a_server_that_hangs_is_told_from_one_that_lost_a_reply(bench):
+    hung = bench("HangsOnBadJson", patience=3.0).shows("ugly-debug-line")
+    assert hung == {"liveness|live-hang|json-syntax"}
+
+
+def test_a_server_that_documents_close_may_say_nothing_more(bench):
+    closing = bench("Closes", policy="close")
+    assert closing.shows("ugly-debug-line") == set()
+
+
+def test_a_server_that_documents_close_must_not_go_on(bench):
+    going = bench("Strict", policy="close")
+    assert "non-action|act-after-close" in going.shows("ugly-debug-line")
