@@ -14,10 +14,11 @@ import click
 from fuzz.commands.options import write
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.gate import baseline, formats
+from fuzz.gate.client import gate_client, named
 from fuzz.gate.records import Budget, Nominee, Options, Report
 from fuzz.gate.redact import Redactor
 from fuzz.gate.report import as_json, as_table, plain
-from fuzz.gate.run import gate
+from fuzz.gate.run import SECONDS, gate
 from fuzz.gate.wire import Wording
 from strategies.contract import Policy, Profile
 from strategies.records import VERSIONS, Version
@@ -92,6 +93,8 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     help="Seconds for the first reply.",
 )
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--client", is_flag=True, help="COMMAND is a client: be a hostile server to it.")
+@click.option("--attack", "attacks", multiple=True, help="With --client: this one; repeatable.")
 @click.option("--label", default="", help="Name of the server in signatures.")
 @click.option("--out", type=_FOLDER, default=Path(".wirefence/gate"), show_default=True)
 @click.option(
@@ -129,6 +132,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     patience: float,
     start_patience: float,
     seed: int,
+    client: bool,
+    attacks: tuple[str, ...],
     label: str,
     out: Path,
     crashes: Path,
@@ -154,10 +159,16 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         seed, label.replace("/", "-").replace("|", "-"),
     )  # fmt: skip
     known = _baseline(expected_file, fresh=update_baseline)
+    if attacks and not client:
+        raise UsageError("--attack without --client", "attacks are for clients")
     with redirect_stdout(sys.stderr):
-        report = gate(
-            launch, options, budget, out, plain(sys.stderr), crashes=crashes, seconds=seconds
-        )
+        tell = plain(sys.stderr)
+        if client:
+            limit = seconds or SECONDS[budget]
+            chosen = named(attacks)
+            report = gate_client(launch, options, budget, out, tell, seconds=limit, attacks=chosen)
+        else:
+            report = gate(launch, options, budget, out, tell, crashes=crashes, seconds=seconds)
     if update_baseline and expected_file is not None:
         known = known.updated(report)
         baseline.store(expected_file, known)

@@ -110,9 +110,7 @@ def _storm(text: _Line) -> Callable[[Asked], list[Step]]:
 
 def _error(asked: Asked, ident: bytes) -> bytes:
     """An error response that carries the false token."""
-    head, _, token = asked.false.rpartition(b"F-")
-    del head
-    text = b"F-" + token.partition(b'"')[0]
+    text = b"F-" + asked.false.rpartition(b"F-")[2].partition(b'"')[0]
     return b'{"jsonrpc":"2.0","id":%b,"error":{"code":-32603,"message":"%b"}}' % (ident, text)
 
 
@@ -264,7 +262,7 @@ _SHAPE = (
         "result-and-error",
         "a result and an error",
         "rpc-kind",
-        lambda a: _false_end(a) + b',"error":{"code":1,"message":"x"}}',
+        lambda a: _false_end(a) + b"," + _error(a, b"0").partition(b'"id":0,')[2],
     ),
     _reject(
         "method-and-result",
@@ -285,7 +283,7 @@ _SHAPE = (
     _reject("id-fraction", "1.0 for 1", "rpc-id", _of_number(b"%b.0")),
     _reject("id-exponent", "1e0 for 1", "rpc-id", _of_number(b"%be0")),
     _reject(
-        "id-absent", "no id", "rpc-id", lambda a: a.false.replace(b'"id":%b,' % a.ident, b"", 1)
+        "id-absent", "no id", "rpc-kind", lambda a: a.false.replace(b'"id":%b,' % a.ident, b"", 1)
     ),
 )
 
@@ -295,7 +293,14 @@ _ASSOCIATION = (
     _reject(
         "id-padded", 'the string " 1" for 1', "", lambda a: a.forge(b'" %b"' % a.ident.strip(b'"'))
     ),
-    _reject("stale-id", "the id of an earlier request", "", _stale),
+    Attack(
+        "stale-id",
+        "the id of an earlier request",
+        "",
+        "reject",
+        _first(_stale),
+        places=("call",),
+    ),
     _reject(
         "error-wrong-id",
         "an error with an id that was never used",

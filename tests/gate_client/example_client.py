@@ -3,7 +3,7 @@
 Faults are words of the first argument. It starts $WIREFENCE_SERVER, makes its calls one after the
 other (or all at once: `concurrent`), and reports as docs/gate-client.md says.
 """
-# ruff: noqa: T201, TRY300
+# ruff: noqa: T201
 
 import json
 import os

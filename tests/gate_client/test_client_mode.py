@@ -1,0 +1,177 @@
+"""Client mode finds each planted fault, and nothing in a strict client."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from fuzz.errors import UsageError
+from fuzz.gate.client import gate_client, named
+from fuzz.gate.client_attacks import GOOD
+from fuzz.gate.client_judge import judge_client
+from fuzz.gate.client_records import ClientPlace, Played
+from fuzz.gate.client_session import Terms, play
+from fuzz.gate.records import Options, Report
+from targets.command.records import Launch
+from targets.errors import TargetError
+
+CLIENT = Path(__file__).with_name("example_client.py")
+TERMS = Terms(start_patience=30.0, patience=10.0, quiet=0.15)
+SHORT = Terms(start_patience=1.0, patience=1.0, quiet=0.15)
+
+
+def launch(faults: str = "none") -> Launch:
+    return Launch((sys.executable, str(CLIENT), faults))
+
+
+def one(faults: str, attack: str, place: ClientPlace = "call", terms: Terms = TERMS) -> Played:
+    return play(launch(faults), named([attack])[0], place, terms)
+
+
+def rules(played: Played) -> list[str]:
+    return [charge.finding.signature for charge in judge_client(played, "c")]
+
+
+FAULTS = [
+    ("any-id", "wrong-id", "client-association"),
+    ("any-id", "error-wrong-id", "client-association"),
+    ("any-id,shape", "error-storm", "client-association"),
+    ("loose-id", "id-other-type", "client-association"),
+    ("loose-id", "id-padded", "client-association"),
+    ("stores,sleepy", "early-answer", "client-association"),
+    ("repair", "log-before", "client-accepts"),
+    ("repair", "log-after", "client-accepts"),
+    ("repair", "glued", "client-accepts"),
+    ("replace", "bad-utf8", "client-accepts"),
+    ("strip", "byte-order-mark", "client-accepts"),
+    ("strip", "form-feed", "client-accepts"),
+    ("nan", "nan", "client-accepts"),
+    ("duplicates", "duplicate-id-last", None),
+    ("duplicates", "duplicate-result", "client-accepts"),
+    ("duplicates", "lone-surrogate", "client-accepts"),
+    ("shape", "no-jsonrpc", "client-accepts"),
+    ("shape", "result-and-error", "client-accepts"),
+    ("splits", "hidden-between-cr", "client-accepts"),
+    ("eager", "text-behind-a-pause", "client-accepts"),
+    ("unterminated", "no-line-end", "client-accepts"),
+]
+
+
+@pytest.mark.parametrize(("fault", "attack", "rule"), FAULTS)
+def test_a_faulty_client_is_found_by_what_it_tells(
+    fault: str, attack: str, rule: str | None
+) -> None:
+    expected = [f"c|client|{rule}|{attack}"] if rule else []
+    assert rules(one(fault, attack)) == expected
+
+
+@pytest.mark.parametrize("attack", sorted({attack for _, attack, _ in FAULTS} | {"pieces"}))
+def test_a_strict_client_is_not(attack: str) -> None:
+    played = one("none", attack)
+    assert played.exercised
+    assert rules(played) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "attack"), [("loose-id,mute", "id-other-type"), ("replace,mute", "bad-utf8")]
+)
+def test_a_handshake_that_goes_on_needs_no_word_of_the_client(fault: str, attack: str) -> None:
+    [signature] = rules(one(fault, attack, "handshake"))
+    assert signature.endswith(f"|{attack}")
+    assert rules(one("mute", attack, "handshake")) == []
+
+
+def test_calls_at_once_are_told_apart() -> None:
+    played = one("concurrent", "wrong-id")
+    assert {told.text.split()[1] for told in played.told} == set(played.truth.values())
+    assert rules(played) == []
+
+
+def test_answers_given_to_the_wrong_action_are_found() -> None:
+    assert rules(one("concurrent,any-id", "id-of-a-request")) == []
+    played = one("any-id,concurrent,string-ids", "wrong-id")
+    assert rules(played) == ["c|client|client-association|wrong-id"]
+
+
+def test_results_on_stderr_and_a_client_on_its_own_pipes_are_understood() -> None:
+    assert {told.action for told in one("stderr", "wrong-id").told} == {"alpha", "beta", "gamma"}
+    direct = one("direct", "wrong-id")
+    assert direct.exercised
+    assert len(direct.told) == 3
+
+
+def test_a_client_that_takes_no_pieces_is_deaf() -> None:
+    assert rules(one("eager,brittle", "pieces")) == ["c|client|client-deaf|pieces"]
+    played = one("brittle,dies", "noise-log")
+    assert rules(played) == []  # raising is closing
+
+
+def test_death_and_hang_are_told() -> None:
+    assert rules(one("dies", "log-storm")) == ["c|liveness|live-crash|log-storm"]
+    played = one("lingers-at-eof", "no-line-end", terms=SHORT)
+    assert rules(played) == ["c|liveness|live-hang|server-gone"]
+
+
+def run(faults: str, out: Path, *attacks: str, seconds: float = 60.0) -> Report:
+    told: list[object] = []
+    return gate_client(
+        launch(faults), Options(), "quick", out, told.append, seconds=seconds,
+        attacks=named(attacks), terms=TERMS,
+    )  # fmt: skip
+
+
+def test_a_report_has_findings_on_disk_with_the_line_that_replays_them(tmp_path: Path) -> None:
+    report = run("loose-id", tmp_path, "id-other-type", "wrong-id")
+    [flaw] = report.flaws
+    assert flaw.trials == ("id-other-type (call)", "id-other-type (handshake)")
+    assert flaw.offending in Path(flaw.path).read_bytes()
+    assert "= beta: result 'é F-" in Path(flaw.transcript).read_text()
+    words = ["wirefence", "gate", "--client", "--attack", "id-other-type", "--"]
+    assert flaw.replay == shlex.join([*words, sys.executable, str(CLIENT), "loose-id"])
+    assert (report.facts.name, report.facts.release) == ("example", "9")
+    assert report.reason == "done"
+
+
+def test_a_strict_client_gets_a_clean_bill_and_a_mute_one_a_note(tmp_path: Path) -> None:
+    report = run("mute", tmp_path, "wrong-id", "pieces")
+    assert report.flaws == ()
+    assert report.notes[0].startswith("The client reports no results")
+    assert report.tally.attempts.keys() == {
+        ("client reject", "within"),
+        ("client accept", "within"),
+    }
+
+
+def test_what_the_budget_left_out_is_counted(tmp_path: Path) -> None:
+    report = run("none", tmp_path, seconds=0.0)
+    assert report.reason == "budget"
+    assert sum(report.tally.skipped.values()) > 100
+
+
+@pytest.mark.parametrize(
+    ("faults", "cause"),
+    [("absent", "started no server"), ("lingers", "did not end a good session by itself")],
+)
+def test_a_client_that_is_none_is_refused_in_a_sentence(
+    faults: str, cause: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TargetError, match=cause):
+        gate_client(launch(faults), Options(), "quick", tmp_path, print, seconds=1.0, terms=SHORT)
+
+
+def test_an_unknown_attack_is_named() -> None:
+    with pytest.raises(UsageError, match="there is no attack 'x'"):
+        named(["x"])
+
+
+def test_the_server_can_be_named_in_the_command(tmp_path: Path) -> None:
+    script = tmp_path / "client.py"
+    script.write_text(
+        "import os, sys\nos.environ['WIREFENCE_SERVER'] = sys.argv[1]\nsys.argv[1] = 'none'\n"
+        f"exec(open({str(CLIENT)!r}).read())\n"
+    )
+    played = play(Launch((sys.executable, str(script), "{server}")), GOOD, "handshake", TERMS)
+    assert len(played.told) == 3
