@@ -171,7 +171,11 @@ class _Late:
         self._real: Behaviours | None = None
 
     def ready(self) -> None:
-        self._real = Behaviours(self._atheris._reserve_counter, self._atheris._trace_branch)
+        self._real = Behaviours(self._atheris._reserve_counter, self._hit)
+
+    def _hit(self, counter: int) -> None:
+        # atheris puts the function that counts in its place when fuzzing starts, which is later.
+        self._atheris._trace_branch(counter)
 
     def note(self, behaviour: Any) -> None:
         if self._real is not None:
