@@ -25,6 +25,7 @@ COMMANDS = (
     "minimize",
     "replay",
     "crashes",
+    "nightly",
     "quirks",
     "bench",
     "compare",

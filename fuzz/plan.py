@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fuzz.errors import UsageError
 from fuzz.examine import Examiner, GatewayTarget
 from oracles import quirks
-from strategies.contract import Policy
+from strategies.contract import Policy, Profile
 from strategies.records import VERSIONS, Version
 from targets.errors import TargetError
 from targets.gateway.session import factory
@@ -28,11 +28,15 @@ POLICIES: tuple[Policy, ...] = ("close", "continue")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to run: target names as given by the user, the seed, and the protocol versions."""
+    """What to run: target names as given by the user, the seed, and the protocol versions.
+
+    ``profile`` is that under which gateways are run and judged.
+    """
 
     targets: tuple[str, ...] = DEFAULT_TARGETS
     seed: int = 0
     versions: tuple[Version, ...] = VERSIONS
+    profile: Profile = "strict"
 
 
 def build(plan: Plan) -> Examiner:
@@ -45,7 +49,7 @@ def build(plan: Plan) -> Examiner:
         elif name in BY_NAME:
             parsers[name] = BY_NAME[name]
         else:
-            gateways += _gateways(name)
+            gateways += _gateways(name, plan.profile)
     return Examiner(list(parsers.values()), gateways, known_quirks())
 
 
@@ -59,10 +63,10 @@ def known_quirks() -> dict[str, frozenset[str]]:
         ) from error
 
 
-def _gateways(name: str) -> list[Sequence[GatewayTarget]]:
+def _gateways(name: str, profile: Profile) -> list[Sequence[GatewayTarget]]:
     if name == "gateway":
         return [
-            both_policies(f"gateway/{config.name}", factory(parse=config.parse))
+            both_policies(f"gateway/{config.name}", factory(parse=config.parse), profile)
             for config in STRICT
         ]
     family, _, fault = name.partition(":")
@@ -70,21 +74,30 @@ def _gateways(name: str) -> list[Sequence[GatewayTarget]]:
         if fault not in PLANTED:
             raise UsageError(f"there is no planted fault {fault!r}", "see docs/planted.md")
         planted = PLANTED[fault]
-        return [[GatewayTarget(name, planted.factory, planted.policy)]]
+        return [[GatewayTarget(_called(name, profile), planted.factory, planted.policy, profile)]]
     if ":" not in name:
         raise UsageError(
             f"there is no target {name!r}",
             "name parsers, gateway, a parser of docs/parsers.md, planted:NAME or module:factory",
         )
     try:
-        return [both_policies(name, load_factory(name))]
+        return [both_policies(name, load_factory(name), profile)]
     except TargetError as error:
         raise UsageError(str(error.cause), str(error.hint)) from error
 
 
-def both_policies(name: str, made: GatewayFactory) -> list[GatewayTarget]:
-    """The same gateway under each policy, named ``name/policy``."""
-    return [GatewayTarget(f"{name}/{policy}", made, policy) for policy in POLICIES]
+def both_policies(
+    name: str, made: GatewayFactory, profile: Profile = "strict"
+) -> list[GatewayTarget]:
+    """The same gateway under each policy, named ``name/policy``, with ``/spec`` where it applies."""
+    return [
+        GatewayTarget(_called(f"{name}/{policy}", profile), made, policy, profile)
+        for policy in POLICIES
+    ]
+
+
+def _called(name: str, profile: Profile) -> str:
+    return name if profile == "strict" else f"{name}/{profile}"
 
 
 def target_names(examiner: Examiner) -> tuple[str, ...]:

@@ -110,24 +110,32 @@ def add_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
 @command.command("commit")
 @click.argument("names", nargs=-1, metavar="[FILE|ID]...")
 @click.option("--from", "source", type=click.Path(path_type=Path), default=FINDINGS)
+@click.option("--each", is_flag=True, help="Also further symptoms of the same fault.")
 @click.option("--message", "-m", default="", help="Default: made of what they show.")
 @_BRANCH
 @_FOLDER
 @PATIENCE_OPTION
 def commit_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
-    names: tuple[str, ...], source: Path, message: str, branch: str, folder: Path, patience: float
+    names: tuple[str, ...],
+    source: Path,
+    each: bool,
+    message: str,
+    branch: str,
+    folder: Path,
+    patience: float,
 ) -> int:
     """Copy findings to the directory of reproducers and make one git commit of them.
 
-    Default: all below --from. Refused is what is known by its signature, or does not replay in a
-    fresh process: exit 1. A dirty index is refused as a whole: exit 2. Never pushes.
+    Default: all below --from; minimize them first. Refused is what is known by its signature, is
+    another symptom of a fault, or does not replay in a fresh process: exit 1. A dirty index is
+    refused as a whole: exit 2. Never pushes.
     """
     shelf = scan(source)
-    for each in shelf.problems:
-        click.echo(problem(each), err=True)
+    for odd in shelf.problems:
+        click.echo(problem(odd), err=True)
     entries = pick(names, (source,)) if names else list(shelf.entries)
     with redirect_stdout(sys.stderr):
-        good, refused = sort_out(entries, scan(folder).entries, patience=patience)
+        good, refused = sort_out(entries, scan(folder).entries, each=each, patience=patience)
     for refusal in refused:
         write(f"refused  {refusal.entry.id}  {cut(refusal.why, 400)}")
     if good:

@@ -6,10 +6,11 @@ a process that knows nothing but the file shows the fault again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fuzz.crashes.bucket import faults_of, gravest_first
 from fuzz.crashes.git import Repository
 from fuzz.crashes.replay import STILL, replay
 from fuzz.crashes.rerun import Runners, subject_of
@@ -31,37 +32,55 @@ class Refusal:
 
 
 def sort_out(
-    entries: Iterable[Entry], known: Sequence[Entry], *, patience: float = 60.0
+    entries: Collection[Entry],
+    known: Sequence[Entry],
+    *,
+    each: bool = False,
+    patience: float = 60.0,
 ) -> tuple[list[Entry], list[Refusal]]:
-    """Divide findings into those to commit and those refused.
+    """Divide findings into those to commit, one for each fault, and those refused.
 
-    Refused is what is known by its signature, here or earlier among ``entries``, and what does not
-    show its finding in a fresh process.
+    Refused is what is known by its signature, what is another symptom of a fault that is known or
+    taken (unless ``each``), and what does not show its finding in a fresh process. Give minimized
+    findings: in others the cause cannot be told.
     """
-    good: list[Entry] = []
+    taken = list(known)
     refused: list[Refusal] = []
-    for entry in entries:
-        why = _why_not(entry, [*known, *good], patience)
+    faults = {} if each else faults_of([*known, *entries])
+    for entry in gravest_first(entries):
+        why = _known(entry, taken) or _symptom(entry, taken, faults)
+        why = why or _unshown(entry, taken, patience, each=each)
         if why:
             refused.append(Refusal(entry, why))
         else:
-            good.append(entry)
-    return good, refused
+            taken.append(entry)
+    return taken[len(known) :], refused
 
 
-def _why_not(entry: Entry, known: Iterable[Entry], patience: float) -> str:
-    finding = entry.metadata.finding()
-    for other in known:
-        if same(finding)(other.metadata.finding()):
-            return f"is known already, as {other.id} ({other.metadata.status})"
+def _known(entry: Entry, taken: Iterable[Entry]) -> str:
+    test = same(entry.metadata.finding())
+    other = next((each for each in taken if test(each.metadata.finding())), None)
+    return f"is known already, as {other.id} ({other.metadata.status})" if other else ""
+
+
+def _symptom(entry: Entry, taken: Iterable[Entry], faults: Mapping[str, str]) -> str:
+    fault = faults.get(entry.metadata.signature)
+    other = next((e for e in taken if fault and faults[e.metadata.signature] == fault), None)
+    return f"is another symptom of the fault of {other.id} ({fault})" if other else ""
+
+
+def _unshown(entry: Entry, taken: Sequence[Entry], patience: float, *, each: bool) -> str:
     try:
         with Runners(subject_of(entry.metadata), patience=patience, method="spawn") as runners:
             said = replay(entry, runners)
     except UsageError as error:
         return f"cannot be replayed: {error}"
-    if said.verdict == STILL:
-        return ""
-    return f"does not replay in a fresh process: {said.verdict} {said.detail}".rstrip()
+    if said.verdict != STILL:
+        return f"does not replay in a fresh process: {said.verdict} {said.detail}".rstrip()
+    # Its smallest form shows a known fault of this target: it cannot be had without that one.
+    shown = {found.signature for found in said.seen}
+    other = next((e for e in taken if e.metadata.signature in shown), None)
+    return f"cannot be had without the fault of {other.id}" if other and not each else ""
 
 
 def commit(entries: Sequence[Entry], folder: Path, *, branch: str = "", message: str = "") -> str:

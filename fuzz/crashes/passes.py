@@ -13,16 +13,21 @@ from typing import Protocol
 from fuzz.crashes.simpler import simpler_values
 from fuzz.crashes.tree import Node, Span, nodes, tokens
 
-__all__ = ["PASSES", "Search"]
+__all__ = ["PASSES", "Edit", "Search"]
 
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 _WHITE = re.compile(rb"[ \t\r]+")
 _WORD = re.compile(rb"[A-Za-z0-9_./+-]{3,}")
-_PART = re.compile(rb"\\u[0-9a-fA-F]{4}|\\.|[A-Za-z0-9_./+-]{3,}|[^\n]|\n", re.DOTALL)
+_PART = re.compile(rb'\\u[0-9a-fA-F]{4}|\\.|"?[A-Za-z0-9_./+-]{3,}"?|[^\n]|\n', re.DOTALL)
 _BYTE = re.compile(rb"\\u[0-9a-fA-F]{4}|[\x00-\xff]", re.DOTALL)
 _SHORT = 48
+_NEAR = 16
 _MANY = 16
 _RUNS = 8192
+
+
+Edit = tuple[bytes, object]
+"""The bytes after an edit, and what was done to what, wherever it stands."""
 
 
 class Search(Protocol):
@@ -30,12 +35,14 @@ class Search(Protocol):
 
     data: bytes
 
-    def first(self, candidates: Iterable[bytes]) -> int | None:
-        """Take the first candidate that is simpler and keeps; return its place among them."""
+    def first(self, edits: Iterable[Edit]) -> int | None:
+        """Take the first edit whose result is simpler and keeps; return its place among them."""
 
 
-def _put(data: bytes, span: Span, new: bytes = b"") -> bytes:
-    return data[: span[0]] + new + data[span[1] :]
+def _put(data: bytes, span: Span, new: bytes = b"") -> Edit:
+    start, end = span
+    near = data[max(0, start - _NEAR) : start], data[start:end], new, data[end : end + _NEAR]
+    return data[:start] + new + data[end:], near
 
 
 def _drop(search: Search, spans_of: Callable[[bytes], Sequence[Span]], largest: int = 0) -> None:
@@ -57,7 +64,7 @@ def _drop(search: Search, spans_of: Callable[[bytes], Sequence[Span]], largest: 
         size = min(size, len(spans) + 1) // 2
 
 
-def _without(data: bytes, spans: Sequence[Span], ends: range, size: int) -> Iterator[bytes]:
+def _without(data: bytes, spans: Sequence[Span], ends: range, size: int) -> Iterator[Edit]:
     for end in ends:
         run = spans[max(0, end - size) : end]
         # Spans that touch go as one; others one by one, with what is between them kept.
@@ -65,7 +72,9 @@ def _without(data: bytes, spans: Sequence[Span], ends: range, size: int) -> Iter
         for start, stop in run:
             kept.append(data[at:start])
             at = stop
-        yield b"".join([*kept, data[at:]])
+        first, last = run[0][0], run[-1][1]
+        near = data[max(0, first - _NEAR) : last + _NEAR], last - first, size
+        yield b"".join([*kept, data[at:]]), near
 
 
 def _found(pattern: re.Pattern[bytes]) -> Callable[[bytes], list[Span]]:
@@ -93,7 +102,7 @@ def _tree(search: Search) -> None:
             found = nodes(search.data)
 
 
-def _replaced(data: bytes, node: Node) -> Iterator[bytes]:
+def _replaced(data: bytes, node: Node) -> Iterator[Edit]:
     """The node as the simplest value of any type, of its own type, or as a child of its."""
     span = node.start, node.end
     lead = data[node.start : node.start + 1]
@@ -187,7 +196,8 @@ def _inside(start: int) -> Callable[[bytes], list[Span]]:
 def _bytes(search: Search) -> None:
     """Delete bytes; in an input that is still long, words and escapes go only as a whole."""
     pattern = _BYTE if len(search.data) <= _SHORT else _PART
-    widest = max((end - start for start, end in tokens(search.data)), default=1)
+    data = search.data
+    widest = max((len(pattern.findall(data, *span)) for span in tokens(data)), default=1)
     _drop(search, _found(pattern), largest=max(1, widest // 2))
 
 
@@ -196,8 +206,8 @@ PASSES: tuple[Callable[[Search], None], ...] = (
     _tree,
     _white,
     _values,
-    _tokens,
     _words,
+    _tokens,
     _bytes,
 )
 """All passes in their order."""

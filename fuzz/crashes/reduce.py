@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 
-from fuzz.crashes.passes import PASSES
+from fuzz.crashes.passes import PASSES, Edit
 from fuzz.crashes.simpler import order
 
 __all__ = ["Reduced", "reduce"]
+
+_SHORT = 64
+"""Bytes of an input that is short enough to try everything again."""
 
 Keeps = Callable[[bytes], bool]
 KeepsMany = Callable[[Sequence[bytes]], Sequence[bool]]
@@ -41,7 +44,12 @@ class _SpentError(Exception):
 
 @dataclass(slots=True)
 class _Search:
-    """The current input, and what is known of others."""
+    """The current input, and what is known of others.
+
+    In later rounds (``again``) an edit of a long input that came to nothing before is not tried on
+    the same place again because something far away has changed: that would double the cost of
+    every session for the sake of a byte now and then.
+    """
 
     data: bytes
     keeps_many: KeepsMany
@@ -50,28 +58,34 @@ class _Search:
     deadline: float | None
     better: Callable[[bytes], None]
     executions: int = 0
+    again: bool = False
     _failed: set[bytes] = field(default_factory=set)
+    _futile: set[object] = field(default_factory=set)
 
-    def first(self, candidates: Iterable[bytes]) -> int | None:
-        """Take the first candidate that is simpler and keeps; return its place among them."""
-        fresh = self._fresh(candidates)
+    def first(self, edits: Iterable[Edit]) -> int | None:
+        """Take the first edit whose result is simpler and keeps; return its place among them."""
+        fresh = self._fresh(edits)
         while batch := list(islice(fresh, self.width)):
-            kept = self._run([each for _, each in batch])
-            for (place, each), good in zip(batch, kept, strict=True):
+            kept = self._run([each for _, each, _ in batch])
+            for (place, each, near), good in zip(batch, kept, strict=True):
                 if good:
                     self.data = each
                     self.better(each)
                     return place
+                self._futile.add(near)
         return None
 
-    def _fresh(self, candidates: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    def _fresh(self, edits: Iterable[Edit]) -> Iterator[tuple[int, bytes, object]]:
         bound, seen = order(self.data), set[bytes]()
-        for place, each in enumerate(candidates):
+        spare = self.again and len(self.data) > _SHORT
+        for place, (each, near) in enumerate(edits):
+            if spare and near in self._futile:
+                continue
             digest = _digest(each)
             if digest in seen or digest in self._failed or order(each) >= bound:
                 continue
             seen.add(digest)
-            yield place, each
+            yield place, each, near
 
     def _run(self, batch: list[bytes]) -> Sequence[bool]:
         late = self.deadline is not None and time.monotonic() >= self.deadline
@@ -122,7 +136,8 @@ def reduce(  # noqa: PLR0913 - the terms of one search, all optional
 def _settle(search: _Search) -> None:
     """Run the passes in turn until all of them, one after another, leave the input alone."""
     idle = 0
-    for each in cycle(PASSES):
+    for turn, each in enumerate(cycle(PASSES)):
+        search.again = turn >= len(PASSES)
         before = search.data
         each(search)
         idle = idle + 1 if search.data is before else 0

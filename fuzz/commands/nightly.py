@@ -1,0 +1,47 @@
+"""``wirefence nightly``: the round that cron and CI run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from fuzz.commands.options import with_progress, write
+from fuzz.crashes.config import load
+from fuzz.crashes.nightly import nightly
+
+__all__ = ["command"]
+
+
+@click.command("nightly")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    default=Path("wirefence.toml"),
+    show_default=True,
+    help="Its table [nightly] says what to do.",
+)
+@click.option("--seconds", type=click.FloatRange(min=1), help="Instead of the configured budget.")
+@click.option("--commit", "branch", default="", metavar="BRANCH", help="Commit new faults there.")
+@click.option("--check", is_flag=True, help="Only read the configuration, and show it.")
+def command(config: Path, seconds: float | None, branch: str, *, check: bool) -> int:
+    """Replay, run a campaign, minimize what is new, and commit it where asked.
+
+    Prints one paragraph. Exit 0 if nothing is new and reproducers are as their status says, 1 if
+    not, 2 where something could not be used. Killed, the next call goes on with the round.
+    """
+    settings = load(config)
+    if seconds is not None:
+        settings = msgspec.structs.replace(settings, seconds=seconds)
+    if check:
+        write(msgspec.json.format(msgspec.json.encode(settings)).decode())
+        return 0
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    report = with_progress(lambda listener: nightly(settings, listener, say, branch=branch))
+    write(report.text())
+    return report.code()
