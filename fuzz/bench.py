@@ -17,7 +17,7 @@ from fuzz.examine import Examiner
 from oracles.session import judge_session
 from strategies.contract import Contract
 from strategies.json_text import json_text
-from strategies.records import Case
+from strategies.records import Case, Frame
 from strategies.sessions import session
 from strategies.source import RandomSource
 from targets.gateway.session import factory
@@ -37,7 +37,8 @@ def measure() -> dict[str, object]:
         "grammar, frames/s": _grammar(),
         "grammar, damaged sessions/s": _damaged(),
         "grammar, JSON texts/s": _texts(),
-        "judge, frames/s": _judge(),
+        "judge, frames/s": _judge(_good),
+        "judge, frames/s of 300 bytes and 60 values": _judge(_dense),
         "gateway over orjson, sessions/s": _gateway(),
         "parser loop, cost against the parsers alone": _loop(),
         "campaign, cases/s in one process": _campaign(),
@@ -73,11 +74,26 @@ def _texts() -> float:
     return _best(lambda: sum(1 for _ in range(5_000) if json_text(source)))
 
 
-def _judge() -> float:
+def _judge(make: Callable[[RandomSource], Case]) -> float:
+    """Rate of the judge; no session comes twice, since verdicts on equal frames are remembered."""
     source = RandomSource(random.Random(2))
     contract = Contract(policy="continue")
-    cases = [_good(source).data for _ in range(500)]
-    return _best(lambda: sum(len(judge_session(data, contract).frames) for data in cases))
+    cases = iter([make(source).data for _ in range(300 * _ROUNDS)])
+
+    def work() -> int:
+        return sum(len(judge_session(data, contract).frames) for data in islice(cases, 300))
+
+    return _best(work)
+
+
+def _dense(source: RandomSource) -> Case:
+    """Calls with far more tokens than usual: many short values, some of them nested."""
+    items = b",".join(b'{"n":%d,"v":[%d,true]}' % (n, source.integer(0, 999)) for n in range(9))
+    call = (
+        b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"record",'
+        b'"arguments":{"action":"a","options":{"items":[%b]}}}}\n'
+    )
+    return Case(tuple(Frame(call % (source.integer(0, 10**6), items)) for _ in range(4)))
 
 
 _SESSION = (

@@ -21,6 +21,7 @@ from strategies.damage import OPERATORS, Operator, apply_damage
 from strategies.hypothesis_driver import from_grammar
 from strategies.json_text import json_text
 from strategies.records import VERSIONS, Case, Frame, Version
+from strategies.server_sessions import server_session
 from strategies.sessions import session
 from strategies.source import RandomSource, Source
 
@@ -30,7 +31,7 @@ BLOCK = 64
 """Cases of one block: seeding a generator costs more than making a case."""
 
 _TURN = 4
-_HEAVY_TURN = 32
+_HEAVY_TURN = 24
 """Every so many cases damage is done in turn, and every so many blocks heavy damage."""
 
 _HEAVY = [operator for operator in OPERATORS if operator.heavy]
@@ -69,6 +70,8 @@ def _case(source: Source, prefix: str, version: Version) -> Case:
         return session(source, version, damage=None, prefix=prefix)
     if kind <= 7:
         return session(source, version, damage=apply_damage, prefix=prefix)
+    if kind == 8:
+        return server_session(source, version, damage=apply_damage)
     return _document(source, version)
 
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from fuzz.events import Tally
-from oracles.agreement import Reading, agreement
+from oracles.agreement import ANY_VALUE, Reading, agreement
 from oracles.document import judge_document
 from oracles.effects import non_action
 from oracles.features import features
 from oracles.liveness import liveness
-from oracles.records import Finding, Judgement, Verdict
+from oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, Verdict
 from oracles.replies import replies
 from oracles.session import closing, judge_session
 from oracles.state import control_of, state
@@ -33,7 +33,6 @@ from targets.records import GatewayFactory, Outcome
 __all__ = ["Examiner", "GatewayTarget"]
 
 _REMEMBERED = 50_000
-_UNENCODABLE = b"?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +72,10 @@ class Examiner:
         for name in case.damages():
             self.tally.operators[name] = self.tally.operators.get(name, 0) + 1
         found = self._documents(case) if self.parsers else []
+        if case.direction == "server-to-client":
+            # What a server says is read by clients: by their parsers, not by gateways.
+            self._count_rules(judge_reply(line, case.version) for line in lines_of(case.data))
+            return found
         judged: dict[Profile, Judgement] = {}
         for gateway in self._turn(index):
             if gateway.profile not in judged:
@@ -134,7 +137,7 @@ class Examiner:
 
     def _gateway(self, case: Case, target: GatewayTarget, judgement: Judgement) -> list[Finding]:
         """Play a case against one gateway; ``judgement`` is that of policy ``continue``."""
-        contract = target.contract(case)
+        contract, strict = target.contract(case), target.profile == "strict"
         if target.policy == "close":
             judgement = closing(judgement)
         trace = run(target.name, target.factory, case, contract)
@@ -144,7 +147,7 @@ class Examiner:
             *non_action(case.data, judgement, trace),
             *replies(case, judgement, trace, said, contract),
             *transcript(trace, said),
-            *liveness(case.data, trace),
+            *liveness(case.data, trace, contract.max_frame if strict else None),
         ]
         if target.policy == "continue":
             control = control_of(case, judgement)
@@ -157,9 +160,13 @@ class Examiner:
         tally.targets[target.name] = tally.targets.get(target.name, 0) + 1
         tally.frames += len(judgement.frames)
         tally.effects += effects
-        for frame in judgement.frames:
-            rule = frame.rule or "accepted"
-            tally.rules[rule] = tally.rules.get(rule, 0) + 1
+        self._count_rules(judgement.frames)
+
+    def _count_rules(self, verdicts: Iterable[FrameVerdict | ReplyVerdict]) -> None:
+        rules = self.tally.rules
+        for verdict in verdicts:
+            rule = verdict.rule or "accepted"
+            rules[rule] = rules.get(rule, 0) + 1
 
 
 def reading(verdict: Verdict) -> Reading:
@@ -168,8 +175,8 @@ def reading(verdict: Verdict) -> Reading:
         return Reading(verdict.rule, b"")
     try:
         value = encode(verdict.value)
-    except (TypeError, ValueError):  # an integer too long for Python to hold by default
-        value = _UNENCODABLE
+    except TypeError:  # what the judge has no value for
+        value = ANY_VALUE
     return Reading("", value)
 
 
@@ -179,5 +186,5 @@ def agrees(outcome: Outcome, expect: Reading, *, typed: bool = False) -> bool:
     A ``typed`` parser may reject and leave out what its type does not name.
     """
     if outcome.kind == "accept":
-        return not expect.rule and (typed or outcome.value == expect.value)
+        return not expect.rule and (typed or expect.value in (outcome.value, ANY_VALUE))
     return outcome.kind == "reject" and (typed or bool(expect.rule))

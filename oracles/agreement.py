@@ -14,16 +14,22 @@ from functools import lru_cache
 from oracles.records import Finding
 from targets.records import Outcome
 
-__all__ = ["Reading", "agreement", "divergence", "effect_of", "is_known"]
+__all__ = ["ANY_VALUE", "Reading", "agreement", "divergence", "effect_of", "is_known"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the judge makes of one document; ``value`` is its typed encoding, empty if rejected."""
+    """What the judge makes of one document.
+
+    ``value`` is its typed encoding: empty if rejected, :data:`ANY_VALUE` where the judge keeps none
+    (nested or long beyond its bounds), so that there is nothing to differ from.
+    """
 
     rule: str
     value: bytes
 
+
+ANY_VALUE = b"?"
 
 _RULES = {"accepts": "agree-accept", "rejects": "agree-accept", "value": "agree-value"}
 
@@ -37,7 +43,7 @@ def effect_of(outcome: Outcome, reading: Reading) -> str:
     if outcome.kind == "accept":
         if reading.rule:
             return "accepts"
-        return "" if outcome.value == reading.value else "value"
+        return "" if reading.value in (outcome.value, ANY_VALUE) else "value"
     if outcome.kind == "reject":
         return "" if reading.rule else "rejects"
     verb = "escapes" if outcome.kind == "escape" else "dies of"

@@ -45,7 +45,7 @@ DEEPEST = 10_000
 """Containers nested deeper than this are checked as well, but their values are not kept."""
 
 UNKNOWN = object()
-"""Stands for the values below :data:`DEEPEST`."""
+"""Stands for a value below :data:`DEEPEST`."""
 
 _SHORT = 16_384
 """Bytes of a document up to which verdicts are remembered by the hundred."""

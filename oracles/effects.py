@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import marshal
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from oracles.document import UNKNOWN, LongInteger
 from oracles.records import Call, Finding, FrameVerdict, Judgement, finding
 from targets.records import Effect, Trace
 
 __all__ = ["non_action"]
+
+_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/]))')
 
 
 def non_action(data: bytes, judgement: Judgement, trace: Trace) -> list[Finding]:
@@ -55,7 +59,7 @@ def _compare(effect: Effect, frame: FrameVerdict, call: Call, times: int) -> tup
     return "", ""
 
 
-def _charge(  # noqa: PLR0911 - one return for each way in which an effect has no ground
+def _charge(
     data: bytes,
     judgement: Judgement,
     effect: Effect,
@@ -67,18 +71,28 @@ def _charge(  # noqa: PLR0911 - one return for each way in which an effect has n
         return "act-unfounded", "no action name"
     if any(action == name for _, name in allowed):
         return "act-altered", "tool"
-    needle = action.encode("utf-8", "surrogatepass")
-    at = data.find(needle)
-    if at < 0:
-        return "act-unfounded", "action name never sent"
-    frame = next((f for f in judgement.frames if f.start <= at < f.end), None)
+    frame = next((f for f in judgement.frames if _names(data[f.start : f.end], action)), None)
     if frame is None:
-        return "act-rejected", "frame-unterminated"
+        return "act-unfounded", "action name never sent"
     if frame.rule == "life-closed":
         return "act-after-close", ""
     if frame.layer in ("identity", "authorization"):
         return "act-unauthorized", frame.rule
     return "act-rejected", frame.rule or "hidden in an accepted frame"
+
+
+def _names(line: bytes, action: str) -> bool:
+    """Whether a frame, good or bad, holds an action's name, as it is or escaped."""
+    if action.encode("utf-8", "surrogatepass") in line:
+        return True
+    text = line.decode("utf-8", "replace")
+    return action in text or ("\\" in text and action in _unescaped(text))
+
+
+def _unescaped(text: str) -> str:
+    """Text with its escapes undone wherever they stand: a broken frame has no strings."""
+    units = _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2], text)
+    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def same_arguments(said: Mapping[str, object], done: Mapping[str, object]) -> bool:
@@ -111,6 +125,8 @@ def _alike(one: object, other: object) -> bool:
             if len(a) != len(b):
                 return False
             pairs += zip(a, b, strict=True)
+        elif a is UNKNOWN or (isinstance(a, LongInteger) and isinstance(b, int)):
+            continue  # the judge keeps no value to compare with
         elif a != b or _sort(a) != _sort(b):
             return False
     return True

@@ -15,9 +15,16 @@ MEMORY_SLACK = 64 * 1024 * 1024
 MEMORY_PER_BYTE = 64
 """Bound on peak memory: a fixed slack and so many bytes for each byte of input (house)."""
 
+HELD_SLACK = 1024 * 1024
+HELD_PER_BYTE = 2
+"""Bound on what is kept between two writes: so many bytes for each of the longest frame (house)."""
 
-def liveness(data: bytes, trace: Trace) -> list[Finding]:
-    """Return a finding if the target of ``trace`` crashed, exited, hung or used too much memory."""
+
+def liveness(data: bytes, trace: Trace, max_frame: int | None = None) -> list[Finding]:
+    """Return a finding if the target of ``trace`` crashed, exited, hung or used too much memory.
+
+    ``max_frame`` is the contract's bound on a frame, where one holds: no more may be buffered.
+    """
     if trace.ending == "crashed":
         return [_say(trace, "live-crash", trace.error, f"{trace.error} ended the reader")]
     if trace.ending == "exited":
@@ -27,6 +34,9 @@ def liveness(data: bytes, trace: Trace) -> list[Finding]:
     bound = MEMORY_SLACK + MEMORY_PER_BYTE * len(data)
     if trace.peak_bytes > bound:
         summary = f"{trace.peak_bytes:,} bytes at peak for {len(data):,} bytes of input"
+        return [_say(trace, "live-memory", "", summary)]
+    if max_frame is not None and trace.held_bytes > HELD_SLACK + HELD_PER_BYTE * max_frame:
+        summary = f"{trace.held_bytes:,} bytes held where a frame has at most {max_frame:,}"
         return [_say(trace, "live-memory", "", summary)]
     return []
 

@@ -7,13 +7,35 @@ anew; a test compares it with reality.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["QUIRKS_FILE", "Quirks", "difference", "dump", "load"]
+__all__ = ["QUIRKS_FILE", "Quirks", "difference", "dump", "load", "nearest", "quirks_file"]
 
-QUIRKS_FILE = Path(__file__).with_name("quirks.json")
+_FOLDER = Path(__file__).parent
+
+
+def quirks_file(version: tuple[int, ...] = sys.version_info[:2]) -> Path:
+    """Where the quirks under an interpreter of ``version`` are stored: ``quirks-3.11.json``.
+
+    Interpreters differ on depth and digits, and so do the builds of a library for each of them.
+    """
+    major, minor = version[:2]
+    return _FOLDER / f"quirks-{major}.{minor}.json"
+
+
+def nearest(version: tuple[int, ...] = sys.version_info[:2]) -> Path:
+    """The file of an interpreter, or of the one nearest to it where none was probed."""
+    wanted = quirks_file(version)
+    stored = {int(path.stem.rpartition(".")[2]): path for path in _FOLDER.glob("quirks-3.*.json")}
+    if wanted.exists() or not stored:
+        return wanted
+    return stored[min(stored, key=lambda minor: abs(minor - version[1]))]
+
+
+QUIRKS_FILE = quirks_file()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +46,12 @@ class Quirks:
     known: Mapping[str, frozenset[str]]
 
 
-def load(path: Path = QUIRKS_FILE) -> Quirks:
-    """Read a quirks file. Raises OSError or ValueError where it is absent or damaged."""
+def load(path: Path | None = None) -> Quirks:
+    """Read a quirks file, by default the :func:`nearest`.
+
+    Raises OSError or ValueError where it is absent or damaged.
+    """
+    path = path or nearest()
     content = json.loads(path.read_bytes())
     known = {name: frozenset(quirks) for name, quirks in content["quirks"].items()}
     return Quirks(content["versions"], known)

@@ -90,7 +90,11 @@ class FrameVerdict:
     code: int = 0
     closes: bool = False
     refusals: tuple[tuple[str | int, str], ...] = ()
-    """For a batch: (id, rule) of each member that is refused although the batch is accepted."""
+    """For a batch: (id, rule) of each member that is refused although the batch is accepted.
+
+    Of a batch that is rejected under ``spec`` the bad members, since those may be answered one by
+    one; ``ids`` are then those of the good ones, which a target may answer or not.
+    """
 
     @property
     def accepted(self) -> bool:

@@ -90,6 +90,11 @@ def _is_owed(frame: FrameVerdict) -> bool:
     return bool(frame.ids) and frame.reply in ("result", "error", "either")
 
 
+def _is_loose(frame: FrameVerdict) -> bool:
+    """Whether it is a batch whose members may be answered one by one, though it has bad ones."""
+    return _is_rejected(frame) and bool(frame.refusals)
+
+
 def _is_rejected(frame: FrameVerdict) -> bool:
     return frame.reply == "optional-error"
 
@@ -160,6 +165,8 @@ def _stray(
         if key in owed:
             continue
         owners = _owners(data, judgement, key[1])
+        if any(_is_loose(frame) for frame in owners):
+            continue
         codes = {frame.code for frame in owners}
         frame = owners[0] if owners else None
         if frame is None:
@@ -193,6 +200,8 @@ def _nameless(
 ) -> list[Finding]:
     """Check error replies with a null id: at most one for each rejected frame, with its code."""
     rejected = [frame for frame in judgement.frames if _is_rejected(frame)]
+    if any(map(_is_loose, rejected)):
+        return []
     if len(nameless) > len(rejected):
         silent = any(frame.kind == "notification" for frame in judgement.frames)
         rule = "reply-to-notification" if silent else "reply-id"

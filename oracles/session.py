@@ -130,6 +130,7 @@ def _rejected(said: _Said, start: int, end: int) -> FrameVerdict:
         said.calls,
         "optional-error",
         rule.code,
+        refusals=said.refusals,
     )
 
 
@@ -199,11 +200,20 @@ def _batch(
     calls = tuple(call for said in judged for call in said.calls)
     if any(said.rejected for said in judged):
         state.roll_back(mark)
-        optional = tuple(replace(call, required=False) for call in calls)
-        return _Said("rpc-batch", "batch", calls=optional if contract.profile == "spec" else ())
+        return _loose(judged, calls) if contract.profile == "spec" else _Said("rpc-batch", "batch")
     ids = tuple(name for said in judged for name in said.ids)
-    refusals = tuple((said.ids[0], said.rule) for said in judged if said.rule)
-    return _Said("", "batch", "", ids, calls, refusals)
+    return _Said("", "batch", "", ids, calls, _faults(judged))
+
+
+def _loose(judged: list[_Said], calls: tuple[Call, ...]) -> _Said:
+    """A batch with bad members under ``spec``: the others may be processed, or not."""
+    ids = tuple(name for said in judged if not said.rejected for name in said.ids)
+    optional = tuple(replace(call, required=False) for call in calls)
+    return _Said("rpc-batch", "batch", "", ids, optional, _faults(judged))
+
+
+def _faults(judged: list[_Said]) -> tuple[tuple[Any, str], ...]:
+    return tuple((next(iter(said.ids), None), said.rule) for said in judged if said.rule)
 
 
 def _initializes(members: list[Any]) -> bool:

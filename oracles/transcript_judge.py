@@ -37,7 +37,7 @@ def _judge(line: bytes, version: Version) -> ReplyVerdict:
     value = document.value
     if isinstance(value, list):
         return _batch(value, version)
-    return _message(value, version)
+    return _message(value, version, minus_zero=0 in document.minus_zeros)
 
 
 # Every run of a case, and most sessions, get the same answers.
@@ -52,11 +52,11 @@ def _batch(values: list[Any], version: Version) -> ReplyVerdict:
     return ReplyVerdict(bad, "batch", members=members)
 
 
-def _message(value: object, version: Version) -> ReplyVerdict:
+def _message(value: object, version: Version, *, minus_zero: bool = False) -> ReplyVerdict:
     if not isinstance(value, dict):
         return ReplyVerdict("rpc-not-object")
     kind = kind_of(value)
-    rule = rpc_fault(value, _CONTRACTS[version], minus_zero=False)
+    rule = rpc_fault(value, _CONTRACTS[version], minus_zero=minus_zero)
     rule = rule or _mcp_fault(value, version)
     if kind != "response":
         return ReplyVerdict(rule, kind, value=value)

@@ -12,7 +12,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from types import FrameType
@@ -24,10 +25,14 @@ from targets.errors import TargetError
 from targets.recorder import Recorder
 from targets.records import Ending, Gateway, GatewayFactory, Trace
 
-__all__ = ["STACK_FRAMES", "error_name", "load_factory", "run"]
+__all__ = ["MEASURED", "STACK_FRAMES", "error_name", "load_factory", "run"]
 
 STACK_FRAMES = 1_000
 """Frames of Python stack a gateway may use: the default limit of an interpreter of its own."""
+
+
+MEASURED = 1 << 20
+"""Bytes of input above which memory is measured: tracing slows a gateway down several times."""
 
 
 class _HungError(BaseException):
@@ -37,7 +42,7 @@ class _HungError(BaseException):
 class _Session:
     """One gateway, what it said and how far it was fed."""
 
-    __slots__ = ("gateway", "marks", "name", "recorder", "stdout")
+    __slots__ = ("gateway", "held", "marks", "name", "recorder", "stdout")
 
     def __init__(self, name: str, gateway: Gateway, recorder: Recorder) -> None:
         self.name = name
@@ -45,6 +50,7 @@ class _Session:
         self.recorder = recorder
         self.stdout = bytearray()
         self.marks: list[tuple[int, int]] = []
+        self.held = 0
 
     def play(self, chunks: list[bytes]) -> None:
         """Feed every chunk, then the end of stdin."""
@@ -54,6 +60,7 @@ class _Session:
                 self._hear(self.gateway.feed(chunk), "feed")
             finally:
                 self.marks.append((self.recorder.fed, len(self.stdout)))
+                self.held = max(self.held, tracemalloc.get_traced_memory()[0])
         self.recorder.after_eof = True
         self._hear(self.gateway.eof(), "eof")
 
@@ -84,11 +91,13 @@ def run(
 
     """
     recorder = Recorder()
-    with _pinned_stack():
+    chunks = case.chunks()
+    with _pinned_stack(), _traced(sum(map(len, chunks))) as peak:
         session = _Session(name, _open(name, factory, recorder, contract), recorder)
         started = time.perf_counter()
-        ending, error = _play(session, case.chunks(), patience)
+        ending, error = _play(session, chunks, patience)
         seconds = time.perf_counter() - started
+        peak_bytes = peak()
     return Trace(
         target=name,
         stdout=bytes(session.stdout),
@@ -97,6 +106,8 @@ def run(
         error=error,
         marks=tuple(session.marks),
         seconds=seconds,
+        peak_bytes=peak_bytes,
+        held_bytes=session.held,
     )
 
 
@@ -186,6 +197,22 @@ def _pinned_stack() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
+
+
+@contextmanager
+def _traced(size: int) -> Iterator[Callable[[], int]]:
+    """Count what Python allocates in the block, if its input is large; gives what asks the peak.
+
+    Zero where nothing is measured, also where somebody else traces this process already.
+    """
+    if size <= MEASURED or tracemalloc.is_tracing():
+        yield lambda: 0
+        return
+    tracemalloc.start()
+    try:
+        yield lambda: tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def _depth() -> int:

@@ -67,7 +67,9 @@ class Trace:
     """Everything seen of one target during one case.
 
     ``stdout`` is raw; ``marks`` are pairs (stdin bytes fed, stdout bytes seen) after each write.
-    ``error`` is the qualified type of the exception that ended a crashed target.
+    ``error`` is the qualified type of the exception that ended a crashed target. ``peak_bytes`` is
+    the most memory in use, ``held_bytes`` the most that was kept from one write to the next; each 0
+    where it was not measured.
     """
 
     target: str
@@ -79,6 +81,7 @@ class Trace:
     marks: tuple[tuple[int, int], ...] = ()
     seconds: float = 0.0
     peak_bytes: int = 0
+    held_bytes: int = 0
 
 
 Act = Callable[[str, Mapping[str, object]], None]

@@ -154,13 +154,13 @@ def _with(scene: Scene, raw: bytes, name: str) -> tuple[Frame, ...]:
     return (*scene.frames[: scene.at], frame, *scene.frames[scene.at + 1 :])
 
 
-def reshape(
-    name: str, family: Family, expect: Expect, reason: str, origin: str
+def reshape(  # noqa: PLR0913 - an operator's description is its signature
+    name: str, family: Family, expect: Expect, reason: str, origin: str, *, heavy: bool = False
 ) -> Callable[[Apply], Operator]:
     """Make a session-wide operator of a function that gives the whole damaged session."""
 
     def build(function: Apply) -> Operator:
-        return Operator(name, family, reason, origin, expect, function, session=True)
+        return Operator(name, family, reason, origin, expect, function, session=True, heavy=heavy)
 
     return build
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from strategies.contract import Contract
-from strategies.damage.base import Expect, Operator, Scene, rewrite
+from strategies.damage.base import Damaged, Expect, Operator, Scene, reshape, rewrite
 from strategies.damage.structure import into_meta
+from strategies.records import Frame
 from strategies.source import Source
 
 __all__ = ["DEPTHS", "LONG_LINE", "OPERATORS"]
@@ -55,6 +56,7 @@ def _unclosed(depth: int, origin: str) -> Operator:
     return operator
 
 
+_WRITE = 65_536
 _BUFFER = "readers without a bound on the line"
 
 
@@ -67,6 +69,23 @@ def _long(source: Source, scene: Scene) -> bytes | None:
 @rewrite("long-noise", "resource", "reject", "10 MB of noise on the line", _BUFFER, heavy=True)
 def _noise(source: Source, scene: Scene) -> bytes:
     return source.choice((b"a", b"\x00")) * LONG_LINE + scene.frame.raw
+
+
+@reshape(
+    "line-without-end",
+    "resource",
+    "reject",
+    "the last frame is a string of 4 MiB that never ends, in writes of 64 KiB",
+    _BUFFER,
+    heavy=True,
+)
+def _endless(source: Source, scene: Scene) -> Damaged | None:
+    del source
+    before = scene.frames[: scene.at]
+    start = sum(len(frame.raw) for frame in before)
+    line = b'{"jsonrpc":"2.0","method":"' + b"a" * (4 * Contract().max_frame)
+    cuts = tuple(range(start + _WRITE, start + len(line), _WRITE))
+    return Damaged((*before, Frame(line, "", ("line-without-end",))), cuts)
 
 
 _NAMES = b",".join(b'"n%d":%d' % (number, number) for number in range(2_000))
@@ -109,6 +128,7 @@ OPERATORS: tuple[Operator, ...] = (
     _beyond,
     *(_deep(*row) for row in DEPTHS),
     *(_unclosed(*row) for row in DEPTHS),
+    _endless,
     _long,
     _noise,
     _names,
