@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -19,6 +17,7 @@ from fuzz.coverage.explore import Request, explore
 from fuzz.coverage.report import as_json, as_table
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.events import Event, Finished, Found
+from fuzz.native.build import prepare
 from fuzz.report import fan_out
 from fuzz.store import Store
 
@@ -70,6 +69,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     """
     if math.isnan(seconds) or math.isnan(patience):
         raise UsageError("nan is no number of seconds", "give a number")
+    if sanitizer != "none" and not native:
+        raise UsageError("--sanitizer watches native builds only", "add --native")
     _need_atheris()
     request = Request(
         name=name,
@@ -103,15 +104,11 @@ def _committed() -> frozenset[str]:
 
 def _native(sanitizer: str) -> Mapping[str, str]:
     """The environment in which instrumented parsers load. Raises UsageError where none are."""
-    try:
-        build: Any = import_module("fuzz.native.build")
-    except ImportError:
-        raise UsageError("this build has no native parsers", "leave out --native") from None
-    prepared = build.prepare(address=sanitizer == "address")
-    for name, why in prepared.missing.items():
+    native = prepare(address=sanitizer == "address")
+    for name, why in native.missing.items():
         click.echo(f"wirefence: no instrumented {name}: {why}", err=True)
-    variables: Mapping[str, str] = prepared.env
-    return variables
+    click.echo(f"native: {', '.join(' '.join(each) for each in native.versions.items())}", err=True)
+    return native.env
 
 
 def _run(request: Request) -> tuple[Finished, list[Found]]:

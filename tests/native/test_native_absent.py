@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import sysconfig
 from pathlib import Path
@@ -50,9 +51,9 @@ def test_a_missing_clang_is_one_sentence(tmp_path):
     assert caught.value.hint == "apt-get install clang, or go on without --native"
 
 
-@pytest.mark.usefixtures("no_compiler")
-def test_the_command_says_it_without_a_traceback(tmp_path):
-    done = python({"PATH": str(tmp_path)}, "-m", "fuzz.native")
+@pytest.mark.parametrize("words", ["fuzz.native", "fuzz fuzz fuzz_parsers --native"])
+def test_a_command_says_it_without_a_traceback(tmp_path, words):
+    done = python({"PATH": str(tmp_path)}, "-m", *words.split())
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("wirefence: clang is not installed")
@@ -193,3 +194,17 @@ def test_the_command_prints_what_was_built(native):
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[0].startswith("compiler    ")
     assert done.stdout.splitlines()[1].startswith("_json       ")
+
+
+def test_the_command_prints_an_environment_that_a_shell_can_take(native):
+    env = native("_json").env
+    done = CliRunner().invoke(command, ["_json", "--env"])
+    words = [shlex.split(line) for line in done.stdout.splitlines()]
+    assert {word[0] for word in words} == {"export"}
+    assert dict(word[1].split("=", 1) for word in words) == env
+
+
+def test_a_sanitizer_without_native_code_is_refused():
+    done = python({}, "-m", "fuzz", "fuzz", "fuzz_parsers", "--sanitizer", "address")
+    assert done.returncode == 2
+    assert done.stderr == "wirefence: --sanitizer watches native builds only; add --native\n"
