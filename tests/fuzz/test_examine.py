@@ -7,7 +7,8 @@ import pytest
 from fuzz.examine import Examiner, agrees, reading
 from fuzz.plan import POLICIES, Plan, build
 from fuzz.store import case_from_bytes
-from oracles.document import judge_document
+from oracles.document import DEEPEST, judge_document
+from strategies.records import Case, Frame
 from targets.errors import TargetError
 from targets.parsers.configs import BY_NAME
 from targets.parsers.outcomes import outcome
@@ -48,6 +49,22 @@ def test_frames_are_counted_by_the_rule_they_break() -> None:
     one.examine(case_from_bytes(b"{\n"))
     assert one.tally.rules == {"json-syntax": 1}
     assert one.tally.frames == 1
+
+
+def test_what_a_server_says_meets_parsers_and_the_judge_of_its_lines_alone() -> None:
+    line = Frame(b'{"jsonrpc":"2.0","id":1,"result":5}\n')
+    one = examiner("orjson", "planted:healthy")
+    assert one.examine(Case((line,), direction="server-to-client")) == []
+    assert one.tally.rules == {"rpc-result": 1}
+    assert one.tally.documents == 2
+    assert one.tally.targets == {}
+
+
+def test_a_value_that_the_judge_does_not_keep_differs_from_none() -> None:
+    deep = b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1)
+    expect = reading(judge_document(deep, profile="spec"))
+    assert agrees(Outcome("accept", b"any"), expect)
+    assert not agrees(Outcome("reject", b""), expect)
 
 
 def test_an_unusable_target_is_an_error_and_not_a_finding(hostile) -> None:

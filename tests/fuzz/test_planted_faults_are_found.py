@@ -15,9 +15,12 @@ from fuzz.examine import Examiner, GatewayTarget
 from fuzz.plan import POLICIES
 from oracles.records import Finding
 from oracles.rules import ORACLE_RULES
-from strategies.records import Case
+from strategies.damage import BY_NAME, Scene
+from strategies.records import Case, Frame
+from strategies.source import RandomSource
 from targets.gateway.session import factory
 from targets.parsers.configs import STRICT
+from targets.planted import BY_NAME as FAULTS
 from targets.planted import HEALTHY, PLANTED, Planted
 
 SEED = 7
@@ -52,6 +55,18 @@ def test_a_planted_fault_is_found(planted: Planted) -> None:
         if finding.rule in expected:
             return
     pytest.fail(f"{planted.name} breaks {sorted(expected)}; found only {sorted(rules)}")
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"), [("buffers-without-bound", {"live-memory"}), ("healthy", set())]
+)
+def test_memory_is_measured_on_a_line_that_never_ends(name: str, rules: set[str]) -> None:
+    made = BY_NAME["line-without-end"].apply(RandomSource(0), Scene((Frame(b"{}\n"),), 0))
+    assert made is not None
+    planted = FAULTS[name]
+    target = GatewayTarget(f"planted:{name}", planted.factory, "close")
+    found = Examiner((), [[target]]).examine(Case(made.frames, made.cuts))
+    assert {each.rule for each in found} == rules
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -12,12 +12,26 @@ from targets.parsers.configs import CONFIGS, library_versions
 
 @pytest.fixture(scope="module")
 def stored() -> Quirks:
+    if not quirks.QUIRKS_FILE.exists():
+        pytest.skip("no quirks were probed under this interpreter")
     found = quirks.load()
     here = library_versions()
-    other = {name for name in here if found.versions.get(name) != here[name]}
-    if other - {"python"} or found.versions["python"][:4] != here["python"][:4]:
+    other = {name for name in here if found.versions.get(name) != here[name]} - {"python"}
+    if other:
         pytest.skip(f"quirks were probed with other versions of {sorted(other)}")
     return found
+
+
+@pytest.mark.parametrize("minor", [11, 12, 13])
+def test_each_interpreter_has_quirks_of_its_own(minor: int) -> None:
+    path = quirks.quirks_file((3, minor))
+    assert quirks.nearest((3, minor)) == path
+    assert quirks.load(path).versions["python"].startswith(f"3.{minor}.")
+
+
+def test_an_interpreter_without_quirks_takes_the_nearest() -> None:
+    assert quirks.nearest((3, 8)) == quirks.quirks_file((3, 11))
+    assert quirks.nearest((3, 99)) == max(quirks.quirks_file().parent.glob("quirks-3.*.json"))
 
 
 def test_stored_quirks_are_what_the_probes_show(stored: Quirks) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from oracles.document import DEEPEST, LongInteger, judge_document
 from oracles.effects import non_action, same_arguments
 from oracles.rules import ORACLE_RULES
 from oracles.session import judge_session
@@ -109,3 +110,29 @@ def nested(value: object) -> dict[str, object]:
 def test_deep_arguments_are_compared_by_type_as_well() -> None:
     assert same_arguments(nested(1), nested(1))
     assert not same_arguments(nested(1), nested(1.0))
+
+
+@pytest.mark.parametrize(
+    "spelled", [b"w\\u0068o \\u00e9", b"\\u0077ho\\u0020\xc3\xa9", b"who \xff"]
+)
+@pytest.mark.parametrize("broken", [b"", b"}"])
+def test_an_action_escaped_in_a_rejected_frame_was_rejected_there(
+    spelled: bytes, broken: bytes
+) -> None:
+    line = LINES.call(9, action="NAME")[:-1].replace(b"NAME", spelled).replace(b"2.0", b"2")
+    data = OPENED + line + broken + b"\n"
+    judgement = judge_session(data, Contract())
+    name = "who \ufffd" if spelled.endswith(b"\xff") else "who \u00e9"
+    (found,) = non_action(data, judgement, Trace("t", b"", (ran(name),)))
+    assert found.rule == "act-rejected"
+
+
+def test_what_the_judge_keeps_no_value_of_is_like_any_other() -> None:
+    deep = b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1)
+    value = judge_document(deep, profile="spec").value
+    other: list[object] = [5]
+    for _ in range(DEEPEST - 1):
+        other = [other]
+    assert same_arguments({"a": value, "n": LongInteger("9")}, {"a": other, "n": 9})
+    assert not same_arguments({"a": value}, {"a": [1]})
+    assert not same_arguments({"n": LongInteger("9")}, {"n": 9.0})

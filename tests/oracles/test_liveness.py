@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK, liveness
+from oracles.liveness import HELD_PER_BYTE, HELD_SLACK, MEMORY_PER_BYTE, MEMORY_SLACK, liveness
 from oracles.rules import ORACLE_RULES
 from targets.records import Trace
 
@@ -30,6 +30,13 @@ def test_every_rule_is_planted() -> None:
 
 def test_a_healthy_end_is_no_finding() -> None:
     assert liveness(DATA, Trace("t", b"", (), peak_bytes=BOUND)) == []
+
+
+def test_more_held_than_a_frame_may_have_is_a_finding_where_a_bound_holds() -> None:
+    bound = HELD_SLACK + HELD_PER_BYTE * 100
+    full, over = (Trace("t", b"", (), held_bytes=size) for size in (bound, bound + 1))
+    assert [found.rule for found in liveness(DATA, over, 100)] == ["live-memory"]
+    assert liveness(DATA, full, 100) == liveness(DATA, over) == []
 
 
 def test_two_kinds_of_crash_have_two_signatures() -> None:

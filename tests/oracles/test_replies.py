@@ -157,3 +157,39 @@ def test_an_error_may_carry_the_escaped_id_of_what_was_no_message() -> None:
     trace = Trace("t", line + b"\n", ())
     said = [judge_reply(line, case.version)]
     assert replies(case, judgement, trace, said, contract) == []
+
+
+GOOD_MEMBER = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+MIXED = b"[" + GOOD_MEMBER + b',1,{"jsonrpc":"2.0","id":2,"method":"ping","params":[]}]\n'
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        b"",
+        b"[%b,%b,%b]\n" % (result(1)[:-1], error(None, -32600)[:-1], error(2, -32600)[:-1]),
+        b"%b" % error(None, -32600),
+    ],
+)
+def test_under_spec_the_members_of_a_bad_batch_may_be_answered_one_by_one(out: bytes) -> None:
+    assert loose(MIXED, out, "spec") == []
+
+
+def test_under_strict_a_bad_batch_is_answered_as_a_whole() -> None:
+    assert loose(MIXED, result(1), "strict") == ["reply-to-rejected"]
+
+
+def test_under_spec_other_rejected_frames_get_no_result() -> None:
+    assert loose(b'{"jsonrpc":"1.0","id":1,"method":"ping"}\n', result(1), "spec") == [
+        "reply-to-rejected"
+    ]
+
+
+def loose(sent: bytes, out: bytes, profile: Any) -> list[str]:
+    version: Version = "2025-03-26"
+    contract = Contract(version, profile=profile, policy="continue")
+    case = Case((Frame(sent),), version=version)
+    said = [judge_reply(each, version) for each in lines_of(out)]
+    judgement = judge_session(sent, contract)
+    found = replies(case, judgement, Trace("t", out, ()), said, contract)
+    return [each.rule for each in found]
