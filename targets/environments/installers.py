@@ -27,7 +27,8 @@ _NETWORK = re.compile(
     re.IGNORECASE,
 )
 _BUILD = re.compile(
-    r"metadata-generation-failed|failed building wheel|failed to build|subprocess-exited-with-error"
+    r"metadata-generation-failed|failed building wheel"
+    r"|failed to (?:download and )?build|subprocess-exited-with-error"
     r"|build backend|failed-wheel-build",
     re.IGNORECASE,
 )
@@ -43,7 +44,7 @@ _ABSENT = re.compile(
 _OFFERED = re.compile(r"\(from versions: ([^)]*)\)")
 _REASON = re.compile(r"^\s*(?:[\w.]*Error|error|fatal)\b:?.*", re.IGNORECASE | re.MULTILINE)
 _EMPTY_REASON = re.compile(
-    r"subprocess-exited|metadata-generation|failed-wheel|failed to build", re.I
+    r"subprocess-exited|metadata-generation|failed-wheel|failed to (?:download and )?build", re.I
 )
 
 
@@ -171,7 +172,11 @@ def _explained(
 ) -> TargetError:
     """The sentence for a failed installation, from the installer's output."""
     what, where = request.label, interpreter.label
-    if _NETWORK.search(said):
+    # A build that cannot reach something says so too; only its requirements come from the index.
+    reached = _BUILD.search(said) and not re.search(
+        "build dependencies|build-system.requires", said
+    )
+    if _NETWORK.search(said) and not reached:
         return TargetError(
             f"no package index could be reached for {what} (tried with {installer.name})",
             "check the network and the index in the installer's own configuration",
@@ -190,7 +195,7 @@ def _explained(
         )
     if _ABSENT.search(said):
         return _absent(said, request, installer)
-    return TargetError(f"{installer.name} could not install {what}: {_last(said)}")
+    return TargetError(f"{installer.name} could not install {what}: {_reason(said)}")
 
 
 def _other_python(said: str, request: Request) -> bool:
@@ -215,7 +220,7 @@ def _absent(said: str, request: Request, installer: Installer) -> TargetError:
 
 def _reason(said: str) -> str:
     found = [line.strip() for line in _REASON.findall(said) if not _EMPTY_REASON.search(line)]
-    return found[-1][:200] if found else _last(said)
+    return found[0][:200] if found else _last(said)
 
 
 def _last(said: str) -> str:

@@ -34,6 +34,7 @@ __all__ = ["Pending", "Worker"]
 
 _START_SECONDS = 60.0
 _TAIL = 2_000
+_HINT = "docs/workers.md says what a worker needs"
 _MEMORY_MARKS = (b"memory allocation of", b"bad_alloc", b"heap out of memory", b"MemoryError")
 
 
@@ -247,14 +248,14 @@ class _Process:
         self.channel = Channel(self._popen.stdin.fileno(), self._popen.stdout.fileno())
         try:
             self.facts = facts(self.channel.frame(_START_SECONDS))
-        except (Silent, Broken, ValueError) as error:
-            said = self.ending(error).message if isinstance(error, Broken) else str(error)
+        except ValueError as error:
             self.end()
-            last = said.strip().rpartition("\n")[2] or type(error).__name__.lower()
-            raise TargetError(
-                f"the worker under {command[0]} did not start: {last}",
-                "see docs/workers.md for what a worker needs",
-            ) from error
+            raise TargetError(f"a worker of {command[0]} cannot work: {error}", _HINT) from error
+        except (Silent, Broken) as error:
+            ending = self.ending(error)
+            self.end()
+            last = ending.message.strip().rpartition("\n")[2] or ending.error
+            raise TargetError(f"a worker of {command[0]} ended at once: {last}", _HINT) from error
 
     def ending(self, error: Exception) -> Observation:
         """What the end of this process says, as an outcome of the input that caused it."""

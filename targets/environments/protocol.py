@@ -167,6 +167,8 @@ def digest_of(seen: Observation, *, named: bool = True) -> bytes:
 def facts(body: bytes) -> Facts:
     """What the first frame of a worker says. Raises ValueError with what is wrong with it."""
     hello = json.loads(body)
+    if not isinstance(hello, dict):
+        raise ValueError("its first frame is no JSON object")
     if "error" in hello:
         raise ValueError(hello["error"])
     if hello.get("protocol") != PROTOCOL:

@@ -45,9 +45,9 @@ class Observation:
 class Context:
     """The circumstances of every call of a parser, the same on all sides.
 
-    ``frames`` is how deep the caller of the parser stands (2: in a function of the main program),
-    which leaves ``recursion_limit`` minus that. ``stack`` and ``memory`` (address space) are in bytes;
-    ``deadline`` is how many seconds a worker may stay silent within a batch.
+    ``frames`` is how deep the caller of the parser stands, at least 2 (in a function of the main
+    program). ``stack`` and ``memory`` (address space) are in bytes; ``deadline`` is how many
+    seconds a worker may stay silent within a batch.
     """
 
     recursion_limit: int = 1_000

@@ -18,7 +18,8 @@ __all__ = ["Spec", "module_of", "normal", "parse"]
 Source = Literal["standard", "index", "path", "node"]
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_REQUIREMENT = re.compile(rf"({_NAME})\s*((?:[=<>!~]=?=?\s*[^\s;@]+)?)")
+_CLAUSE = r"(?:===?|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+"
+_REQUIREMENT = re.compile(rf"({_NAME})\s*((?:{_CLAUSE}(?:\s*,\s*{_CLAUSE})*)?)")
 _OPTION = re.compile(r"\[([^\[\]]*)\]")
 _PINNED = re.compile(r"==\s*([^\s*,]+)")
 _FORMS = "write NAME, NAME==VERSION, a wheel, a directory, python:3.13 or node"

@@ -21,6 +21,7 @@ import os
 import platform
 import re
 import resource
+import signal
 import struct
 import sys
 import time
@@ -143,22 +144,26 @@ def _load(module: str, option: str) -> Library:
     kept = [r for r in library.readers if (r.name == option if option else r.default)]
     if not kept:
         names = ", ".join(reader.name for reader in library.readers)
-        raise LookupError(f"{module} has no option {option!r}; there are {names}")
+        sys.exit(f"{module} has no option {option!r}, only {names}")
     return library._replace(readers=kept)
 
 
-_MAYBE_NAN = re.compile(rb"g.{6}[\xf0-\xff][\x7f\xff]", re.DOTALL)
-_NAN = b"g" + struct.pack("<d", float("nan"))
 _END = object()
 
 
 def encode(value: Any) -> bytes:
-    """The canonical bytes of a value: those of marshal version 2, for any depth and any NaN."""
+    """The canonical bytes of a value: those of marshal version 2, at any depth and for any value.
+
+    What does not come back equal takes the slow way: a NaN, and text whose inside is not as Python
+    makes it (extensions have filled ASCII text with other bytes), which marshal would hide.
+    """
     try:
         fast = marshal.dumps(value, 2)
-    except ValueError:
-        return _walk(value, _scalar)
-    return _walk(value, _scalar) if b"g" in fast and _MAYBE_NAN.search(fast) else fast
+        if marshal.loads(fast) == value:  # noqa: S302 - written one line above
+            return fast
+    except (ValueError, RecursionError):  # deeper than these can go, or of no plain type
+        pass
+    return _walk(value, _scalar)
 
 
 def _walk(root: Any, scalar: Callable[[Any], bytes]) -> bytes:
@@ -182,7 +187,9 @@ def _walk(root: Any, scalar: Callable[[Any], bytes]) -> bytes:
 
 def _scalar(value: Any) -> bytes:
     if type(value) is float and math.isnan(value):
-        return _NAN
+        value = math.nan
+    if type(value) is str:
+        value = "".join([value[at] for at in range(len(value))])  # iterating it could crash
     if value is None or type(value) in (bool, int, float, str):
         return marshal.dumps(value, 2)
     text = f"{qualified(type(value))} {value!r}".encode("utf-8", "surrogatepass")
@@ -226,9 +233,9 @@ def _record(kind: bytes, *fields: bytes) -> bytes:
 
 
 def _request(source: BinaryIO, size: int) -> tuple[bytes, int, int, int, list[bytes]]:
-    body = source.read(size)
+    body, items = source.read(size), []
     operation, flags, which, flush, count = _REQUEST.unpack_from(body)
-    at, items = _REQUEST.size + 4 * count, []
+    at = _REQUEST.size + 4 * count
     for length in struct.unpack_from(f"<{count}I", body, _REQUEST.size):
         items.append(body[at : at + length])
         at += length
@@ -243,30 +250,32 @@ class Server:
         self.makers = {b"d": self.digester, b"o": self.teller, b"s": self.writer}
         self.kinds: dict[type, tuple[bytes, bytes]] = {}
 
-    def serve(self, source: BinaryIO, left: int, ended: Any) -> None:
-        """Answer until stdin ends; every parser is called with ``left`` Python frames to use."""
-        sys.setrecursionlimit(left + _depth() + 2)  # those of answer() and of what it calls
-        try:
-            while len(head := source.read(_SIZE.size)) == _SIZE.size:
-                operation, flags, which, flush, items = _request(source, _SIZE.unpack(head)[0])
-                faulthandler.dump_traceback_later(self.deadline * _PATIENCE, exit=True)
-                self.answer(items, self.makers[operation](which, flags), flush)
-                faulthandler.cancel_dump_traceback_later()
-        finally:
-            ended.release()
+    def serve(self, source: BinaryIO, deeper: int) -> None:
+        """Answer until stdin ends, ``deeper`` calls further down the stack than this one.
 
-    def answer(self, items: list[bytes], one: Callable[[bytes], bytes], flush: int) -> None:
-        """Send results as they come, so that an ending behind them is narrowed down."""
-        began = time.process_time()
-        for start in range(0, len(items), flush):
-            results = []
-            for item in items[start : start + flush]:
-                results.append(one(item))  # no comprehension: it is a frame of some Pythons
-            peak = _peak() if start + flush >= len(items) else 0
-            head = _REPLY.pack(len(results), time.process_time() - began, peak)
-            body = b"".join(results)
-            self.sink.write(_SIZE.pack(len(head) + len(body)) + head + body)
-            self.sink.flush()
+        Results go out as they come, so that an ending behind them is narrowed down. A parser is
+        called from here through one function: no comprehension, it is a frame of some Pythons.
+        """
+        if deeper:
+            return self.serve(source, deeper - 1)
+        while len(head := source.read(_SIZE.size)) == _SIZE.size:
+            operation, flags, which, flush, items = _request(source, _SIZE.unpack(head)[0])
+            one, began = self.makers[operation](which, flags), time.process_time()
+            faulthandler.dump_traceback_later(self.deadline * _PATIENCE, exit=True)
+            for start in range(0, len(items), flush):
+                results = []
+                for item in items[start : start + flush]:
+                    results.append(one(item))
+                peak = _peak() if start + flush >= len(items) else 0
+                self.send(_REPLY.pack(len(results), time.process_time() - began, peak), results)
+            faulthandler.cancel_dump_traceback_later()
+        os._exit(0)
+
+    def send(self, head: bytes, results: list[bytes]) -> None:
+        """Write one frame."""
+        body = head + b"".join(results)
+        self.sink.write(_SIZE.pack(len(body)) + body)
+        self.sink.flush()
 
     def digester(self, which: int, flags: int) -> Callable[[bytes], bytes]:
         """Eight bytes for each outcome: its kind, and a hash of its value or its error's type."""
@@ -325,13 +334,6 @@ class Server:
         return _record(kind or usual, b"", name, _say(error), bases.encode())
 
 
-def _depth() -> int:
-    frame, depth = sys._getframe(1), 1
-    while frame.f_back is not None:
-        frame, depth = frame.f_back, depth + 1
-    return depth
-
-
 def _peak() -> int:
     """Largest resident memory; that of getrusage would begin with what the parent had."""
     found = re.search(rb"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_bytes())
@@ -341,7 +343,7 @@ def _peak() -> int:
 def _files(distribution: str) -> list[str]:
     if distribution:
         return sorted(str(file.locate()) for file in metadata.files(distribution) or [])
-    parts = ("json", "json.decoder", "json.encoder", "json.scanner", "_json")
+    parts = ("json.decoder", "json.encoder", "json.scanner", "_json")
     return [getattr(sys.modules.get(part), "__file__", "") for part in parts]
 
 
@@ -376,7 +378,8 @@ def _main() -> None:
         library = _load(settings["module"], settings["option"])
         hello = _hello(settings, library)
     except BaseException as error:  # noqa: BLE001 - the parent words what did not start
-        hello = {"protocol": PROTOCOL, "error": f"{type(error).__name__}: {error}"}
+        said = str(error) if isinstance(error, SystemExit) else repr(error)
+        hello = {"protocol": PROTOCOL, "error": said}
     text = json.dumps(hello).encode()
     sink.write(_SIZE.pack(len(text)) + text)
     sink.flush()
@@ -385,15 +388,14 @@ def _main() -> None:
     gc.freeze()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (settings["memory"], settings["memory"]))
+    sys.setrecursionlimit(settings["recursion_limit"])
     server = Server(library, sink, settings["deadline"])
-    left = settings["recursion_limit"] - settings["frames"]
-    # A thread's stack has the size we say; that of the main thread has the size its shell says.
-    # The class Thread would call us through C, which some Pythons count as nesting.
+    # A thread's stack has the size we say, that of the main thread the size its shell says. The
+    # class Thread would call us through C, which some Pythons count as nesting.
     _thread.stack_size(settings["stack"])
-    ended = _thread.allocate_lock()
-    ended.acquire()
-    _thread.start_new_thread(server.serve, (source, left, ended))
-    ended.acquire()
+    _thread.start_new_thread(server.serve, (source, settings["frames"] - 2))
+    while True:
+        signal.pause()  # the thread ends the process
 
 
 if __name__ == "__main__":

@@ -1,0 +1,42 @@
+"""Verified changes between versions show on both sides: a few pairs that have wheels and are quick.
+
+All of them: ``python -m tests.environments.changes``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from targets.errors import TargetError
+
+from .changes import changes, shown
+
+QUICK = ("orjson==3.9.14", "msgspec==0.18.6", "jiter==0.4.0")
+
+
+@pytest.mark.parametrize("old", QUICK)
+def test_a_known_change_shows_on_both_sides(shared, old, tmp_path_factory):
+    path = shared / "versions" / "changes.json"
+    if not path.is_file():
+        pytest.skip("no list of verified changes beside the shared data")
+    chosen = [change for change in changes(path) if change.old == old]
+    assert chosen
+    cache = tmp_path_factory.getbasetemp() / "environments"
+    for change in chosen:
+        try:
+            good, words = shown(change, cache)
+        except TargetError as error:
+            pytest.skip(f"needs a package index and its Python: {error}")
+        assert good, f"{change.label}: {words}"
+
+
+def test_interpreters_of_two_versions_differ_in_depth(shared):
+    path = shared / "versions" / "changes.json"
+    if not path.is_file():
+        pytest.skip("no list of verified changes beside the shared data")
+    (change,) = [change for change in changes(path) if change.old.startswith("python:")]
+    try:
+        good, words = shown(change)
+    except TargetError as error:
+        pytest.skip(str(error))
+    assert good, words
