@@ -60,16 +60,17 @@ class Confirmer:
         return seen, judge(prepared, seen, self.facts, control)
 
     def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
-        """Everything that a fresh process shows of a trial, first in its smallest form.
+        """Everything that a fresh process shows of a trial, in its smallest form if that will do.
 
-        Empty where neither form shows ``signature`` there.
+        Without ``signature`` among it where what a living server showed has another cause: a
+        server that hangs in a fresh process has merely lost a reply in one that is shared.
         """
         small = self._shrunk(prepared, signature)
-        for form in [small, prepared] if small is not prepared else [prepared]:
-            seen, charges = self.examine(form)
-            if _shows(charges, signature):
-                return [Confirmed(charge, form, seen) for charge in charges]
-        return []
+        seen, charges = self.examine(small)
+        if small is not prepared and not _shows(charges, signature):
+            small = prepared
+            seen, charges = self.examine(small)
+        return [Confirmed(charge, small, seen) for charge in charges]
 
     def _shrunk(self, prepared: Ready, signature: str) -> Ready:
         """The smallest form that still shows the signature, in a living server if that is safe."""

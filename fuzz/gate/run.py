@@ -197,25 +197,18 @@ class _Runner:
 
     def _screen(self, trials: tuple[Trial, ...], base: Seen) -> bool:
         """Trials in a living server, until their share of the budget is spent."""
-        fed = 0
-
-        def feed() -> Iterator[Ready]:
-            nonlocal fed
-            for trial in trials:
-                if self._late(_WARM_SHARE):
-                    return
-                fed += 1
-                yield self._ready(trial)
-
+        left = {trial.number: trial for trial in trials}
         suspects: dict[str, list[Ready]] = {}
-        for prepared, seen in self.warm.screen(feed()):
+        everything = map(self._ready, trials)
+        for prepared, seen in self.warm.screen(everything, lambda: self._late(_WARM_SHARE)):
+            left.pop(prepared.trial.number, None)
             charges = judge(prepared, seen, self.facts, base)
             self._count(prepared, charges)
             for charge in charges:
                 suspects.setdefault(charge.finding.signature, []).append(prepared)
-        self._skip(trials[fed:])
+        self._skip(left.values())
         self._pursue(suspects)
-        return fed == len(trials)
+        return not left
 
     def _pursue(self, suspects: dict[str, list[Ready]]) -> None:
         """Run again what looked wrong, the simplest trial of each signature first."""
@@ -275,14 +268,16 @@ class _Runner:
             return
         if self.doubts.get(signature, 0) >= _TRIES:
             return
-        for found in self.confirmer.confirm(prepared, signature):
+        confirmed = self.confirmer.confirm(prepared, signature)
+        for found in confirmed:
             if found.charge.finding.signature not in self.flaws:
                 self._file(found, name)
-        if signature not in self.flaws:
-            self.doubts[signature] = self.doubts.get(signature, 0) + 1
-            self.tally.unconfirmed[signature] = self.doubts[signature]
-        else:
+        if signature in self.flaws:
             self.tally.unconfirmed.pop(signature, None)
+            return
+        self.doubts[signature] = self.doubts.get(signature, 0) + 1
+        if not confirmed:
+            self.tally.unconfirmed[signature] = self.doubts[signature]
 
     def _file(self, found: Confirmed, trial: str = "", launch: Launch | None = None) -> None:
         flaw = self.filing.file(found, (trial or found.prepared.trial.name,), launch)

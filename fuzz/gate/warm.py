@@ -7,7 +7,7 @@ alone, and whatever looks wrong is run again in a fresh process by others.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -76,6 +76,7 @@ class Warm:
     def __init__(self, lab: Lab, facts: Facts) -> None:
         self._lab, self._facts = lab, facts
         self._watched: Watched | None = None
+        self._late: Callable[[], bool] = lambda: False
         self._read = 0
         self.frames = 0
 
@@ -108,14 +109,17 @@ class Warm:
             session.send(INITIALIZED.raw)
         self._read = len(session.lines)
 
-    def screen(self, trials: Iterable[Ready]) -> Iterator[tuple[Ready, Seen]]:
-        """What was seen of each trial, in no fixed order. Raises TargetError.
+    def screen(
+        self, trials: Iterable[Ready], late: Callable[[], bool]
+    ) -> Iterator[tuple[Ready, Seen]]:
+        """What was seen of each trial, in no fixed order, until ``late``. Raises TargetError.
 
         The next window is on its way while the replies to the last one are read.
         """
+        self._late = late
         pending: _Window | None = None
         source = iter(trials)
-        while batch := list(islice(source, _WINDOW)):
+        while not late() and (batch := list(islice(source, _WINDOW))):
             alone = [each for each in batch if _alone(each)]
             window = _Window([each for each in batch if not _alone(each)])
             self._send(window)
@@ -187,6 +191,8 @@ class Warm:
     def one_by_one(self, trials: Iterable[Ready]) -> Iterator[tuple[Ready, Seen]]:
         """What was seen of each trial, sent alone to a living server. Raises TargetError."""
         for each in trials:
+            if self._late():  # each may cost all of one's patience
+                return
             yield each, self.alone(each)
 
     def alone(self, prepared: Ready, patience: float | None = None) -> Seen:
