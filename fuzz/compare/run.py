@@ -27,7 +27,7 @@ _DEAD = ord("*")
 _SHRINK_SHARE = 0.4
 _FLOOD, _THINNED = 120, 16
 """Of one batch, so many inputs that differ in one way are classed, then one of so many."""
-_DEEP, _DEATHS = 900, 8
+_DEEP, _DEATHS = 900, 4
 """Inputs of so many brackets may die of depth; so many deaths of any side are enough."""
 _SAMPLED = 40
 """So many refused inputs of a batch of known divergences are compared in their messages."""

@@ -22,6 +22,8 @@ __all__ = ["Batch", "Origin", "Stage", "batches", "stream"]
 
 Stage = Literal["reproducers", "traffic", "known divergences", "exhaustive", "grammar and mutation"]
 _MOST, _BYTES = 2_048, 1 << 19
+_LONG = 1 << 14
+"""An input as long as this ends its batch, so that what kills a side is soon known."""
 _FIRST_SHAPES = 7
 _TURN = 4
 
@@ -53,7 +55,7 @@ def batches(inputs: Iterable[bytes]) -> Iterator[list[bytes]]:
     for raw in inputs:
         held.append(raw)
         size += len(raw)
-        if len(held) >= _MOST or size >= _BYTES:
+        if len(held) >= _MOST or size >= _BYTES or len(raw) >= _LONG:
             yield held
             held, size = [], 0
     if held:

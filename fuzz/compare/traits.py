@@ -17,7 +17,7 @@ from oracles.features import FEATURES, features
 __all__ = ["TRAITS", "squeezed", "traits"]
 
 _REFINED = {"plain", "surrogate-escape", "big-integer", "number-range", "number-length", "float"}
-_SQUEEZED = 6_000
+_SQUEEZED = 4_400
 _RUN = re.compile(rb"(.{1,8}?)\1{15,}", re.DOTALL)
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*+)("[ \t\r\n]*+:?)?', re.DOTALL)
 _NUMBER = re.compile(rb"(-?)([0-9]+)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+))?")

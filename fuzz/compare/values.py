@@ -98,6 +98,7 @@ def _decode(encoded: bytes) -> object:
         code = encoded[at : at + 1]
         if code == b"0":
             open_.pop()
+            at += 1
             continue
         if code in (b"[", b"{"):
             at = _opened(code, encoded, at, open_)

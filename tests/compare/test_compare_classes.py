@@ -40,6 +40,8 @@ def _nested(depth):
         ({"a": 1}, {"a": 1, "b": 2}, "members"),
         ({"a": [1, {"b": 2}]}, {"a": [1, {"b": "2"}]}, "type"),
         ([], {}, "type"),
+        ([{}, 1], [{}, 2], "number-value"),
+        ([{"a": {}}, [], 1, "x"], [{"a": {}}, [], 1, "y"], "string"),
         (_nested(5_000), [_nested(4_999), 1], "members"),
         (10**400, 10**401, "number-value"),
         ("\ud800", "", "string"),

@@ -24,7 +24,7 @@ def _sides(old, new):
 def _explored(old, new):
     with team(_sides(old, new), 1) as hired:
         explorer = Explorer(hired, Budget(60.0))
-        explorer._explore(iter(known_inputs()))
+        explorer._explore(iter(known_inputs(2_000)))
         (pair,) = explorer.pairs
         pair.ledger.polish(5.0)
         return pair.ledger, written(hired, 0, 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Iterator
+from itertools import product
 
 from fuzz.compare.seeds.base import VALUE_PLACES, Family, family, placed
 
@@ -114,7 +115,11 @@ def decimal(rng: random.Random) -> bytes:
 
 @family("int>2^53", "int=2^64", "int=10^20")
 def machine_integers() -> Iterator[bytes]:
-    """Powers of two and ten and their neighbours, both signs."""
+    """Powers of two and ten and their neighbours, both signs; two digits at every length."""
+    for length in range(9, 26):
+        for first, second in product(b"123456789", b"0123456789"):
+            token = bytes((first, *(second,) * (length - 1)))
+            yield from (token, b"-" + token)
     edges = [2**power for power in _POWERS] + [10**power for power in (*range(41), 308, 309, 310)]
     tokens = [
         b"%d" % (sign * (edge + by)) for edge in edges for by in range(-2, 3) for sign in (1, -1)

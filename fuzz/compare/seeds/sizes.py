@@ -119,7 +119,7 @@ _DEPTHS = (
     *(20_000, 32_768, 50_000, 65_536, 100_000, 200_000, 400_000, 1_000_000),
 )
 _SHAPES = ((b"[", b"]"), (b'{"a":', b"}"), (b'[{"a":', b"}]"), (b"[ ", b" ]"), (b"[1,", b"]"))
-_SHALLOW = 20_000
+_SHALLOW = 2_100
 """Deeper than this, only the plainest shapes are climbed: each costs megabytes, or a process."""
 
 
