@@ -28,6 +28,7 @@ from strategies.records import VERSIONS, Case
 from targets.gateway.session import factory
 from targets.parsers.configs import ParserConfig
 from targets.planted import BY_NAME as PLANTED
+from targets.planted.reading import MinusZero
 from targets.planted.records import Rejected
 
 __all__ = ["NAMES", "Check", "Name", "SessionCheck", "check_of", "cuts_of", "version_of"]
@@ -150,12 +151,25 @@ def _parsers(targets: tuple[str, ...], note: Note) -> Check:
 
 
 def planted_reader(name: str) -> ParserConfig:
-    """The document stage of a planted gateway as a parser of the strict profile."""
+    """The document stage of a planted gateway, behind framing, as a parser of the strict profile."""
     fault = name.partition(":")[2]
     if fault not in PLANTED:
         raise UsageError(f"there is no planted fault {fault!r}", "see docs/planted.md")
     reader: Any = PLANTED[fault].factory(_ignore, Contract())
-    return ParserConfig(name, "planted", "read", reader.read, (Rejected,), strict=True)
+
+    def parse(raw: bytes) -> object:
+        return _plain(reader.parse(reader.decode(raw)))
+
+    return ParserConfig(name, "planted", "read", parse, (Rejected,), strict=True)
+
+
+def _plain(value: Any) -> object:
+    """A value without the mark that tells ``-0`` from ``0`` as an id."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(member) for name, member in value.items()}
+    return 0 if isinstance(value, MinusZero) else value
 
 
 def _ignore(tool: str, arguments: Mapping[str, object]) -> None:

@@ -28,7 +28,7 @@ _MAGIC = (
     re.compile(rb"__[a-z]{2,12}(?:_[a-z]{2,12}){0,2}__"),
     re.compile(rb"-?Infinity"),
     re.compile(rb"NaN"),
-    re.compile(rb"\x00([a-z]{4,12}(?:[A-Z_][a-z]{1,12}){0,2})(?=\x00)"),
+    re.compile(rb"\x00([a-z]{2,12}(?:[A-Z_][a-z]{1,12}){1,2}|[a-z]{4,12})(?=\x00)"),
 )
 _MARKS = (
     *(b"{", b"}", b"[", b"]", b":", b",", b'"', b"\n", b"\r\n", b"\\u0000", b"\\ud800", b"\\"),

@@ -176,25 +176,30 @@ class Explorer:
         """Fuzz until the time is over; return why it ended."""
         watch = Watch(Store(self.request.out))
         pool, begun = Pool(self.request), time.monotonic()
+        reason = "done"
         try:
-            for _ in range(self.request.workers):
-                pool.start()
-            while (spent := time.monotonic() - begun) < self.request.seconds:
-                time.sleep(min(_TICK, self.request.seconds - spent))
-                pool.look()
-                self._tell(pool, watch, time.monotonic() - begun)
+            self._loop(pool, watch, begun)
         except KeyboardInterrupt:
-            return "interrupted"
+            reason = "interrupted"
         finally:
-            self._told = 0.0
             pool.stop()
-            self._tell(pool, watch, time.monotonic() - begun)
+            self.last = pool.explored(time.monotonic() - begun, self.found)
             pool.close()
-        return "done"
+        self._tell_found(watch)
+        self.listener(replace(self.last, found=self.found))
+        return reason
+
+    def _loop(self, pool: Pool, watch: Watch, begun: float) -> None:
+        for _ in range(self.request.workers):
+            pool.start()
+        while (spent := time.monotonic() - begun) < self.request.seconds:
+            time.sleep(min(_TICK, self.request.seconds - spent))
+            pool.look()
+            self._tell(pool, watch, time.monotonic() - begun)
 
     def _tell(self, pool: Pool, watch: Watch, spent: float) -> None:
         self._tell_found(watch)
-        if spent - self._told >= _TELL or self._told == 0.0:
+        if spent - self._told >= _TELL:
             self._told = spent
             self.last = pool.explored(spent, self.found)
             self.listener(self.last)

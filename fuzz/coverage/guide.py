@@ -29,6 +29,7 @@ SLICE = 3.0
 """Seconds that a driver runs before the next choice."""
 
 _SHORTEST = 20.0
+_START = 30.0
 _MEMORY = 0.6
 _FINDING = 1.0
 _INPUT = 0.02
@@ -86,10 +87,18 @@ class Guide:
             self._look(pool)
         if now >= self.deadline:
             self.close()
-        elif now >= self._until:
+        elif now >= self._until and not self._starting(now):
             self._reap(now)
             self._give(self.fruit.choose(), now)
         return self.current == GRAMMAR
+
+    def _starting(self, now: float) -> bool:
+        """Whether who has the place has not come to its first input, which is no slice yet."""
+        begun = any(process.progress.sighting.begun for process in self._processes(self.current))
+        if self.current == GRAMMAR or begun or now - self._since > _START:
+            return False
+        self._until = now + SLICE
+        return True
 
     def _look(self, pool: Pool) -> None:
         """Bury the dead; a target that dies of everything has no more slices."""

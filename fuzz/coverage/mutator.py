@@ -131,7 +131,8 @@ class Mutator:
             edit = choice(EDITS)(tree, hand)
             if edit is not None:
                 edits.append(edit)
-        return apply(tree.raw, edits)
+        made = apply(tree.raw, edits)
+        return made if self._form == "document" else self._settled(made)
 
     def _rearranged(self, tree: Tree, hand: Hand) -> bytes:
         choice = self._source.choice

@@ -1,0 +1,169 @@
+"""What an input means is a function of its bytes, and each target finds the faults of its stage."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from fuzz.coverage.checks import NAMES, check_of, cuts_of, version_of
+from fuzz.coverage.mutator import Mutator
+from fuzz.coverage.seeds import inputs
+from fuzz.errors import UsageError
+from fuzz.store import case_from_bytes
+from oracles.records import Finding
+from strategies.records import VERSIONS
+from targets.planted import PLANTED
+
+
+def scramble(data: bytes, most: int) -> bytes:
+    at = len(data) // 2
+    return (data[:at] + b"\x00" + data[at + 1 :])[:most]
+
+
+def nothing(_: object) -> None:
+    """No libFuzzer listens."""
+
+
+def hunt(name: str, targets: list[str], budget: int, stop: str = "") -> set[str]:
+    """Rules found by a loop of mutations without libFuzzer: keep every new behaviour."""
+    seen: set[object] = set()
+    fresh: list[bool] = []
+
+    def note(behaviour: object) -> None:
+        if behaviour not in seen:
+            seen.add(behaviour)
+            fresh.append(True)
+
+    check = check_of(name, targets, note)
+    mutator = Mutator(check.form, scramble, seed=1)
+    source, corpus, rules = random.Random(1), [b"\n"], set()
+    for _ in range(budget):
+        data = mutator.cross(source.choice(corpus), source.choice(corpus), 4_096)
+        fresh.clear()
+        rules |= {each.rule for each in check(data)}
+        if fresh:
+            corpus.append(data)
+        if stop in rules:
+            break
+    return rules
+
+
+def stage(*modules: str) -> list[str]:
+    return [f.name for f in PLANTED if f.factory.__module__.rpartition(".")[2] in modules]
+
+
+READERS = [
+    *("takes-nan", "takes-control-characters", "takes-trailing-commas", "last-duplicate-wins"),
+    *("ignores-trailing-garbage", "overflows-to-infinity", "takes-byte-order-mark"),
+    *("decodes-with-replacement", "reads-concatenated-values", "dies-on-lone-surrogate"),
+]
+
+
+@pytest.mark.parametrize("fault", READERS)
+def test_fuzz_parsers_finds_planted_readers(fault: str) -> None:
+    rules = hunt("fuzz_parsers", [f"planted:{fault}"], 6_000, stop="agree-accept")
+    assert rules & {"agree-accept", "agree-value", "agree-escape"}
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "rule"),
+    [
+        ("fuzz_gateway", "acts-twice", "act-twice"),
+        ("fuzz_gateway", "takes-boolean-id", "act-rejected"),
+        ("fuzz_gateway", "uses-one-error-code", "reply-code"),
+        ("fuzz_gateway", "remembers-operator", "act-unauthorized"),
+        ("fuzz_session", "loses-split-frames", "reply-missing"),
+        ("fuzz_session", "splits-at-bare-cr", "act-rejected"),
+        ("fuzz_session", "keeps-handshake-of-rejected", "session-state"),
+        ("fuzz_judge", "ignores-unknown-members", "act-rejected"),
+        ("fuzz_transcript", "prints-banner", "out-not-json"),
+        ("fuzz_transcript", "forgets-line-feed", "out-unterminated"),
+    ],
+)
+def test_session_targets_find_planted_gateways(name: str, fault: str, rule: str) -> None:
+    rules = hunt(name, [f"planted:{fault}"], 4_000, stop=rule)
+    assert rules & {rule, "act-after-close", "reply-to-rejected"}
+
+
+@pytest.mark.parametrize(
+    ("name", "targets"),
+    [
+        ("fuzz_parsers", ["planted:healthy"]),
+        ("fuzz_gateway", ["planted:healthy"]),
+        ("fuzz_session", ["planted:healthy"]),
+        ("fuzz_gateway", []),
+        ("fuzz_judge", []),
+        ("fuzz_transcript", []),
+        ("fuzz_transcript", ["gateway"]),
+    ],
+)
+def test_healthy_targets_show_nothing(name: str, targets: list[str]) -> None:
+    assert hunt(name, targets, 250) == set()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_version_is_the_first_that_the_input_names(version: str) -> None:
+    named = b'{"protocolVersion" : "%b"}{"protocolVersion":"2024-11-05"}' % version.encode()
+    assert version_of(named) == version
+    assert version_of(b'{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}') == "2026-07-28"
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b'{"protocolVersion":"1999-01-01"}'])
+def test_without_a_known_version_it_is_the_last_with_a_handshake(data: bytes) -> None:
+    assert version_of(data) == "2025-11-25"
+
+
+def test_cuts_are_a_function_of_the_bytes_and_of_every_kind() -> None:
+    inputs_ = [b"%d" % n * 9 for n in range(200)]
+    cuts = [cuts_of(each) for each in inputs_]
+    assert cuts == [cuts_of(each) for each in inputs_]
+    assert [] in cuts
+    assert any(len(c) == len(d) - 1 for c, d in zip(cuts, inputs_, strict=True))
+    assert any(0 < len(c) < 4 for c in cuts)
+    assert cuts_of(b"") == cuts_of(b"a") == []
+    for data, places in zip(inputs_, cuts, strict=True):
+        assert list(case_from_bytes(data, cuts=places).cuts) == places
+
+
+def test_two_calls_of_one_action_are_no_finding() -> None:
+    check = check_of("fuzz_gateway", ["planted:healthy"], nothing)
+    call = (
+        b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"record",'
+        b'"arguments":{"%b":"same"}}}\n'
+    )
+    opening = next(data for data in inputs("fuzz_gateway") if b"2025-11-25" in data)
+    session = b"".join(opening.splitlines(keepends=True)[:2])
+    data = session + call % (77, b"action") + call % (78, b"\\u0061ction")
+    assert check(data) == []
+    assert check.calls == 1
+
+
+def test_a_parser_that_ends_the_process_by_exit_goes_on_to_the_caller() -> None:
+    check = check_of("fuzz_parsers", ["json", "orjson"], nothing)
+    check._rows[0] = (lambda _: exec("raise SystemExit(4)"), (ValueError,))
+    with pytest.raises(SystemExit):
+        check(b"[]")
+
+
+@pytest.mark.parametrize(
+    ("name", "targets"),
+    [
+        ("fuzz_nothing", []),
+        ("fuzz_parsers", ["planted:nonsense"]),
+        ("fuzz_parsers", ["gateway"]),
+        ("fuzz_gateway", ["orjson"]),
+        ("fuzz_gateway", ["planted:nonsense"]),
+    ],
+)
+def test_names_that_mean_nothing_are_a_usage_error(name: str, targets: list[str]) -> None:
+    with pytest.raises(UsageError):
+        check_of(name, targets, nothing)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_seeds_run_clean(name) -> None:
+    check = check_of(name, [], nothing)
+    found: list[Finding] = [each for data in inputs(name) for each in check(data)]
+    assert found == []
+    assert check.valid == sum(1 for _ in inputs(name))

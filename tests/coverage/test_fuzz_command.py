@@ -1,0 +1,166 @@
+"""``wirefence fuzz`` loses nothing: not by deaths, not by hangs, not by SIGKILL."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fuzz.coverage.explore import Request, explore
+from fuzz.errors import UsageError
+from fuzz.events import Event, Explored, Finished, Found, Started
+from fuzz.store import Store, read_case
+from targets.errors import TargetError
+
+ROOT = Path(__file__).resolve().parents[2]
+GUARD = 240.0
+
+
+def until(condition, seconds: float = GUARD) -> None:
+    begun = time.monotonic()
+    while not condition():
+        assert time.monotonic() - begun < seconds, "nothing came of it"
+        time.sleep(0.1)
+
+
+def stop_at(events: list[Event], wanted: type, count: int = 1):
+    """A listener that ends the run, as Ctrl-C would, once it has heard enough."""
+
+    def listen(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, wanted) and sum(isinstance(each, wanted) for each in events) == count:
+            raise KeyboardInterrupt
+
+    return listen
+
+
+def request(folder: Path, target: str, **more) -> Request:
+    return Request(
+        "fuzz_gateway", folder / "corpus", folder / "out", (target,), seconds=GUARD, **more
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        ("hostile:kills", "live-crash|SIGKILL"),
+        ("hostile:aborts", "live-crash|"),
+    ],
+)
+def test_a_death_is_filed_with_its_input_and_fuzzing_goes_on(
+    hostile: Path, target: str, kind: str
+) -> None:
+    events: list[Event] = []
+    explore(request(hostile, target), stop_at(events, Found))
+    (found,) = [each for each in events if isinstance(each, Found)]
+    assert found.finding.signature.startswith(f"{target}|liveness|{kind}")
+    assert found.case.data.count(b"\n") > 3
+    assert read_case(Path(found.path)).data == found.case.data
+    assert all(path.read_bytes() != found.case.data for path in (hostile / "corpus").iterdir())
+
+
+def test_a_hang_is_ended_after_the_patience_and_filed(hostile: Path) -> None:
+    events: list[Event] = []
+    explore(request(hostile, "hostile:hangs", patience=3.0), stop_at(events, Found))
+    (found,) = [each for each in events if isinstance(each, Found)]
+    assert found.finding.signature == "hostile:hangs|liveness|live-hang|process"
+
+
+def test_known_signatures_are_no_news_and_time_ends_the_run(hostile: Path) -> None:
+    events: list[Event] = []
+    known = frozenset({"hostile:leaves|liveness|live-crash|exit"})
+    found = explore(
+        Request(
+            "fuzz_gateway",
+            hostile / "corpus",
+            hostile / "out",
+            ("hostile:leaves",),
+            seconds=8,
+            known=known,
+        ),
+        events.append,
+    )
+    assert found == 0
+    assert isinstance(events[0], Started)
+    assert isinstance(events[-1], Finished)
+    assert (events[-1].reason, len(events[-1].explored)) == ("done", 1)
+
+
+def test_a_target_that_cannot_start_is_told(hostile: Path) -> None:
+    with pytest.raises(UsageError):
+        explore(request(hostile, "planted:nonsense"), lambda _: None)
+    with pytest.raises((UsageError, TargetError)):
+        explore(request(hostile, "hostile:absent"), lambda _: None)
+
+
+def running(word: str) -> list[int]:
+    """Processes that name ``word`` on their command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if word.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_sigkill_loses_nothing_that_was_saved_and_a_second_start_resumes(hostile: Path) -> None:
+    out, corpus = hostile / "out", hostile / "corpus"
+    words = (
+        *(sys.executable, "-m", "fuzz", "fuzz", "fuzz_session", "--target", "planted:acts-twice"),
+        *("--out", str(out), "--corpus", str(corpus), "--workers", "1", "--format", "json"),
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    first = subprocess.Popen(
+        [*words, "--seconds", "200"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until(lambda: list(out.glob("*/*.json")) and len(list(corpus.glob("*"))) > 20)
+    finally:
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+    # Its children see the pipe close, and end too.
+    until(lambda: not running(str(corpus)))
+    saved, inputs = Store(out).signatures(), len(list(corpus.iterdir()))
+    assert "planted:acts-twice|non-action|act-twice" in saved
+    for path in out.glob("*/*.json"):
+        data = path.with_suffix(".frame").read_bytes()
+        assert json.loads(path.read_bytes())["size"] == len(data) > 0
+    second = subprocess.run(
+        [*words, "--seconds", "15"], env=environment, capture_output=True, check=False
+    )
+    said = json.loads(second.stdout)
+    assert second.returncode in (0, 1)
+    assert not {each["signature"] for each in said["found"]} & saved
+    assert said["explored"][0]["corpus"] >= min(20, inputs // 4)
+    assert Store(out).signatures() >= saved
+
+
+def test_figures_are_told_while_it_runs(hostile: Path) -> None:
+    events: list[Event] = []
+    enough: list[Event] = []
+
+    def listen(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, Explored) and event.edges and event.calls and not enough:
+            enough.append(event)
+            raise KeyboardInterrupt
+
+    explore(request(hostile, "planted:healthy"), listen)
+    assert enough
+    end = events[-1]
+    assert isinstance(end, Finished)
+    assert end.reason == "interrupted"
+    (last,) = end.explored
+    assert last.executions >= last.valid > 0
+    assert last.rate > 0

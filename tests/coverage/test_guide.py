@@ -1,0 +1,79 @@
+"""A campaign gives its shared place to whoever has lately found something."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fuzz.campaign import Budget, campaign
+from fuzz.coverage import guide
+from fuzz.coverage.guide import GRAMMAR, Fruit, guide_for, names_for
+from fuzz.events import Event, Finished
+from fuzz.plan import Plan
+from fuzz.store import Store
+
+NAMES = (GRAMMAR, "fuzz_parsers", "fuzz_gateway")
+
+
+def shares(fruit: Fruit, slices: int = 2_000) -> Counter[str]:
+    return Counter(fruit.choose() for _ in range(slices))
+
+
+def test_without_fruit_the_grammar_has_most_and_nobody_has_nothing() -> None:
+    had = shares(Fruit(NAMES, random.Random(1)))
+    assert had[GRAMMAR] > had["fuzz_parsers"] > 0
+    assert had["fuzz_gateway"] > 0
+
+
+def test_who_finds_something_gets_more_and_loses_it_again() -> None:
+    fruit = Fruit(NAMES, random.Random(1))
+    before = shares(fruit)["fuzz_gateway"]
+    for _ in range(3):
+        fruit.harvest("fuzz_gateway", 2, 30)
+    rich = shares(fruit)["fuzz_gateway"]
+    for _ in range(12):
+        fruit.harvest("fuzz_gateway", 0, 0)
+    assert rich > 2 * before
+    assert abs(shares(fruit)["fuzz_gateway"] - before) < before
+
+
+def test_inputs_alone_count_less_than_a_finding() -> None:
+    found, fed = Fruit(NAMES, random.Random(1)), Fruit(NAMES, random.Random(1))
+    found.harvest("fuzz_parsers", 1, 0)
+    fed.harvest("fuzz_parsers", 0, 20)
+    assert found.weight("fuzz_parsers") > fed.weight("fuzz_parsers") > 0.1
+
+
+def test_each_target_of_a_plan_goes_to_the_stages_that_it_has() -> None:
+    assert names_for(("orjson",)) == {"fuzz_parsers": ("orjson",)}
+    assert set(names_for(("parsers", "gateway"))) == {
+        *("fuzz_parsers", "fuzz_gateway", "fuzz_session", "fuzz_judge", "fuzz_transcript"),
+    }
+    own = names_for(("adapter:Adapter",))
+    assert own == dict.fromkeys(("fuzz_gateway", "fuzz_session"), ("adapter:Adapter",))
+
+
+@pytest.mark.parametrize("seconds", [None, 5.0])
+def test_short_campaigns_and_counted_ones_have_no_guide(tmp_path: Path, seconds) -> None:
+    assert guide_for(Plan(), seconds, tmp_path, frozenset(), lambda: 0) is None
+
+
+def test_a_campaign_shares_its_only_place_and_tells_of_what_the_guide_finds(
+    hostile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guide, "_SHORTEST", 1.0)
+    monkeypatch.setattr(guide, "SLICE", 1.0)
+    monkeypatch.setattr(guide, "_HOPE", {GRAMMAR: 0.1})
+    events: list[Event] = []
+    plan, budget = Plan(("planted:acts-twice",)), Budget(seconds=25.0, workers=1)
+    campaign(plan, budget, hostile / "out", events.append)
+    end = events[-1]
+    assert isinstance(end, Finished)
+    assert end.reason == "done"
+    assert end.tally.cases > 0
+    assert sum(each.executions for each in end.explored) > 0
+    assert "planted:acts-twice|non-action|act-twice" in Store(hostile / "out").signatures()
+    assert any((hostile / "out" / "corpus").glob("*/*"))

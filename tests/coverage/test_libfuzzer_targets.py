@@ -1,0 +1,103 @@
+"""The executables keep libFuzzer's conventions, and none of its known traps catches them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzz.coverage.checks import NAMES
+from fuzz.coverage.corpus import merge
+from fuzz.coverage.orders import Orders
+from fuzz.coverage.process import Job, executable, seeds_of
+from fuzz.store import Store
+from targets.errors import TargetError
+
+LEAVES = "hostile:leaves|liveness|live-crash|exit"
+
+
+def test_each_target_is_an_executable_file_with_a_small_seed_corpus() -> None:
+    for name in NAMES:
+        assert executable(name).stat().st_mode & 0o111
+        files = list(seeds_of(name).iterdir())
+        assert 3 <= len(files) <= 16
+        assert max(path.stat().st_size for path in files) <= 1_500
+
+
+def test_a_healthy_target_runs_its_seeds_and_ends_with_0(target) -> None:
+    ran = target("fuzz_gateway", "-runs=60", str(seeds_of("fuzz_gateway")))
+    assert ran.code == 0, ran.log[-2_000:]
+    assert "DONE" in ran.log
+    assert "targets.gateway.session" in ran.log  # what is under test is instrumented
+
+
+def test_without_a_store_the_first_finding_is_a_crash_with_its_signature(
+    target, hostile: Path
+) -> None:
+    orders = Orders(targets=("planted:acts-twice",))
+    ran = target("fuzz_gateway", "-runs=3000", "-seed=1", orders=orders)
+    assert ran.code == 77
+    assert "planted:acts-twice|non-action|act-twice]" in ran.log
+    (artifact,) = hostile.glob("crash-*")
+    again = target("fuzz_gateway", str(artifact), orders=orders)
+    assert again.code == 77
+    known = Orders(targets=orders.targets, known=("planted:acts-twice|non-action|act-twice",))
+    assert target("fuzz_gateway", str(artifact), orders=known).code == 0
+
+
+def test_with_a_store_each_signature_is_saved_once_and_fuzzing_goes_on(
+    target, hostile: Path
+) -> None:
+    orders = Orders(out=str(hostile / "out"), targets=("hostile:leaves",))
+    ran = target("fuzz_gateway", "-runs=300", "-seed=1", orders=orders)
+    assert ran.code == 0, ran.log[-2_000:]
+    assert not list(hostile.glob("crash-*"))
+    assert Store(hostile / "out").signatures() == {LEAVES}
+    assert len(list((hostile / "out").glob("*/*.frame"))) == 1
+
+
+def test_an_interrupt_in_a_target_stops_cleanly(target, hostile: Path) -> None:
+    orders = Orders(targets=("hostile:interrupts",))
+    ran = target("fuzz_gateway", "-runs=2000", "-seed=1", orders=orders)
+    assert ran.code == 130
+    assert not list(hostile.glob("crash-*"))
+
+
+def test_orders_that_cannot_be_followed_are_one_sentence(target) -> None:
+    ran = target("fuzz_gateway", "-runs=1", orders=Orders(targets=("planted:nonsense",)))
+    assert ran.code == 2
+    assert ran.log.strip().splitlines()[-1].startswith("wirefence: there is no planted fault")
+    assert "Traceback" not in ran.log
+
+
+def test_a_merge_takes_what_covers_something_and_is_measured(hostile: Path) -> None:
+    source, corpus = hostile / "source", hostile / "corpus"
+    source.mkdir()
+    for number, path in enumerate(sorted(seeds_of("fuzz_gateway").iterdir())):
+        (source / str(number)).write_bytes(path.read_bytes())
+        (source / f"{number}-again").write_bytes(path.read_bytes())
+    job = Job("fuzz_gateway", Orders(targets=("planted:healthy",)), corpus)
+    merged = merge(job, (source,))
+    assert 1 <= merged.after <= len(list(source.iterdir())) // 2
+    assert merged.edges_out >= merged.edges_in > 20
+    assert not merged.kept
+
+
+def test_a_merge_that_did_nothing_is_noticed(
+    hostile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = hostile / "source"
+    source.mkdir()
+    (source / "one").write_bytes(b"[1]\n")
+    edges = iter((50, 10, 50))
+    monkeypatch.setattr("fuzz.coverage.corpus.covered", lambda *_: next(edges))
+    monkeypatch.setattr("fuzz.coverage.corpus._call", lambda *_: "")
+    merged = merge(Job("fuzz_gateway", Orders(), hostile / "corpus"), (source,))
+    assert (merged.kept, merged.after, merged.edges_out) == (True, 1, 50)
+    assert "all kept" in merged.sentence()
+
+
+def test_a_merge_of_a_target_that_does_not_run_is_told(hostile: Path) -> None:
+    job = Job("fuzz_gateway", Orders(targets=("planted:nonsense",)), hostile / "corpus")
+    with pytest.raises(TargetError, match="no planted fault"):
+        merge(job, (hostile,))
