@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,8 +19,10 @@ _RUN = re.compile(rb"[\x20-\x7e]{3,}")
 _WORD = re.compile(rb"[A-Za-z_$@#-][A-Za-z0-9_$.:@#+-]{1,31}")
 _SHORT = 40
 _MOST = 2_000
-_NATIVE = (".so", ".pyd", ".dylib")
 _NOISE = re.compile(rb"^(?:_Z|_R|\.|[A-Z0-9_]*GLIBC|Py[A-Z_]|_Py)|::|/")
+_CONSTANTS = (b".rodata", b".data", b".data.rel.ro")
+_ELF64 = b"\x7fELF\x02\x01"
+_SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, size, ...
 
 
 def mined(files: Iterable[str]) -> list[bytes]:
@@ -31,7 +34,7 @@ def mined(files: Iterable[str]) -> list[bytes]:
     for name in files:
         try:
             found.update(_strings(Path(name)))
-        except (OSError, SyntaxError, ValueError):
+        except (OSError, SyntaxError, ValueError, IndexError, struct.error):
             continue
     usable = [text for text in found if not _NOISE.search(text)]
     return sorted(usable, key=lambda text: (found[text], len(text), text))[:_MOST]
@@ -41,10 +44,21 @@ def _strings(path: Path) -> Iterator[bytes]:
     content = path.read_bytes()
     if path.suffix == ".py":
         yield from _literals(content)
-    elif path.suffix in _NATIVE:
-        for run in _RUN.findall(content):
+    elif content.startswith(_ELF64):
+        for run in (run for part in _constants(content) for run in _RUN.findall(part)):
             # Rust keeps its strings without ends between them, so long runs are cut into words.
             yield from (run,) if len(run) <= _SHORT else _WORD.findall(run)
+
+
+def _constants(elf: bytes) -> Iterator[bytes]:
+    """The sections of a library that hold its constants: machine code is full of chance text."""
+    table, entry, count, names = struct.unpack_from("<Q10xHHH", elf, 0x28)
+    headers = [_SECTION.unpack_from(elf, table + number * entry) for number in range(count)]
+    titles = headers[names][4]
+    for title, _, _, _, offset, size, *_ in headers:
+        start = titles + title
+        if elf[start : elf.index(b"\0", start)] in _CONSTANTS:
+            yield elf[offset : offset + size]
 
 
 def _literals(source: bytes) -> Iterator[bytes]:

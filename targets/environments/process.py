@@ -20,6 +20,7 @@ from targets.environments.protocol import (
     DIGEST,
     Broken,
     Channel,
+    Garbled,
     Reply,
     Request,
     Silent,
@@ -33,6 +34,7 @@ from targets.errors import TargetError
 __all__ = ["Pending", "Worker"]
 
 _START_SECONDS = 60.0
+_EXIT_SECONDS = 10.0  # from the end of its pipe to the end of a process that dumps or unwinds
 _TAIL = 2_000
 _HINT = "docs/workers.md says what a worker needs"
 _MEMORY_MARKS = (b"memory allocation of", b"bad_alloc", b"heap out of memory", b"MemoryError")
@@ -198,7 +200,7 @@ class Pending:
     def _check(self, reply: Reply, most: int) -> None:
         whole = self._request.operation != b"d" or len(reply.body) == DIGEST * reply.count
         if not 0 < reply.count <= most or not whole:
-            raise Broken
+            raise Garbled
         if self._request.operation != b"d":
             observations(reply)
 
@@ -261,8 +263,10 @@ class _Process:
         """What the end of this process says, as an outcome of the input that caused it."""
         if isinstance(error, Silent):
             return Observation("hang", error="timeout")
+        if isinstance(error, Garbled):
+            return Observation("death", error="protocol")
         try:
-            code = self._popen.wait(timeout=1.0)
+            code = self._popen.wait(timeout=_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             return Observation("death", error="protocol")
         size = self._stderr.seek(0, 2)

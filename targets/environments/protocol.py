@@ -23,6 +23,7 @@ __all__ = [
     "PROTOCOL",
     "Broken",
     "Channel",
+    "Garbled",
     "Reply",
     "Request",
     "Silent",
@@ -46,7 +47,11 @@ class Silent(Exception):  # noqa: N818 - a state of the other end, not an error 
 
 
 class Broken(Exception):  # noqa: N818 - a state of the other end, not an error of ours
-    """The worker is gone, or speaks something else."""
+    """The worker is gone."""
+
+
+class Garbled(Broken):
+    """The worker says what is not of the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +113,14 @@ class Channel:
         end = time.monotonic() + patience
         size = _SIZE.unpack(self._exactly(_SIZE.size, end))[0]
         if size > _MAX_REPLY:
-            raise Broken
+            raise Garbled
         return self._exactly(size, end)
 
     def reply(self, patience: float) -> Reply:
         """Read one reply."""
         body = self.frame(patience)
         if len(body) < _REPLY.size:
-            raise Broken
+            raise Garbled
         count, seconds, peak = _REPLY.unpack_from(body)
         return Reply(count, seconds, peak, body[_REPLY.size :])
 
@@ -138,7 +143,7 @@ def _wait(poll: select.poll, end: float) -> None:
 
 
 def observations(reply: Reply) -> list[Observation]:
-    """The records of a reply. Raises Broken where they are none."""
+    """The records of a reply. Raises Garbled where they are none."""
     found, body, at = [], reply.body, 0
     try:
         for _ in range(reply.count):
@@ -152,9 +157,9 @@ def observations(reply: Reply) -> list[Observation]:
             bases = tuple(texts[2].split("\n")) if texts[2] else ()
             found.append(Observation(kind, fields[0], texts[0], texts[1], bases))
     except (KeyError, struct.error):
-        raise Broken from None
+        raise Garbled from None
     if at != len(body):
-        raise Broken
+        raise Garbled
     return found
 
 
@@ -168,7 +173,7 @@ def facts(body: bytes) -> Facts:
     """What the first frame of a worker says. Raises ValueError with what is wrong with it."""
     hello = json.loads(body)
     if not isinstance(hello, dict):
-        raise ValueError("its first frame is no JSON object")
+        raise ValueError("its first frame is no JSON object")  # noqa: TRY004 - told like the others
     if "error" in hello:
         raise ValueError(hello["error"])
     if hello.get("protocol") != PROTOCOL:

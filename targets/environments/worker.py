@@ -21,7 +21,6 @@ import os
 import platform
 import re
 import resource
-import signal
 import struct
 import sys
 import time
@@ -228,7 +227,7 @@ def _say(error: BaseException) -> bytes:
 
 
 def _record(kind: bytes, *fields: bytes) -> bytes:
-    padded = fields + (b"",) * (4 - len(fields))
+    padded = (*fields, b"", b"", b"", b"")[:4]
     return kind + b"".join(_SIZE.pack(len(field)) + field for field in padded)
 
 
@@ -336,8 +335,8 @@ class Server:
 
 def _peak() -> int:
     """Largest resident memory; that of getrusage would begin with what the parent had."""
-    found = re.search(rb"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_bytes())
-    return int(found.group(1)) * 1024 if found else 0
+    found = re.findall(rb"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_bytes())
+    return int(found[0]) * 1024 if found else 0
 
 
 def _files(distribution: str) -> list[str]:
@@ -395,7 +394,7 @@ def _main() -> None:
     _thread.stack_size(settings["stack"])
     _thread.start_new_thread(server.serve, (source, settings["frames"] - 2))
     while True:
-        signal.pause()  # the thread ends the process
+        time.sleep(3_600)  # the thread ends the process
 
 
 if __name__ == "__main__":
