@@ -27,19 +27,30 @@ _KINDS: dict[bytes, EffectKind] = {kind.encode(): kind for kind in get_args(Effe
 
 
 class Journal:
-    """One journal in a folder of its own; ``hellos`` are the programs that loaded the hook."""
+    """One journal in a folder of its own."""
 
     def __init__(self, recorder: str) -> None:
         self._recorder = recorder
         self.folder = Path(tempfile.mkdtemp(prefix=f"wirefence-{recorder}-"))
         self.path = self.folder / "journal"
         self.path.touch()
-        self.hellos: list[bytes] = []
+        self._hellos: list[bytes] = []
+        self._seen: list[Observed] = []
         self._offset = 0
 
     def take(self) -> list[Observed]:
         """Whole lines that were appended since the last call. Nothing after :meth:`close`."""
-        return list(self._read())
+        self._look()
+        seen, self._seen = self._seen, []
+        return seen
+
+    def hellos(self) -> list[bytes]:
+        """The programs that have loaded the hook so far."""
+        self._look()
+        return self._hellos
+
+    def _look(self) -> None:
+        self._seen += self._read()
 
     def _read(self) -> Iterator[Observed]:
         for line in self.lines():
@@ -48,7 +59,7 @@ class Journal:
                 continue  # not ours: the server may write there too
             kind, at, _, detail, content = fields
             if kind == b"hello":
-                self.hellos.append(_unescape(detail))
+                self._hellos.append(_unescape(detail))
             elif kind in _KINDS and (seconds := _seconds(at)) is not None:
                 yield Observed(
                     self._recorder, _KINDS[kind], _unescape(detail), _unescape(content), seconds

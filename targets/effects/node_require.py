@@ -43,7 +43,7 @@ class NodeRequire:
         )
 
     def idle(self) -> str:
-        return "" if self._journal.hellos else "no Node process has loaded the hook"
+        return "" if self._journal.hellos() else "no Node process has loaded the hook"
 
     def take(self) -> Sequence[Observed]:
         return self._journal.take()

@@ -49,7 +49,7 @@ class PythonAudit:
         )
 
     def idle(self) -> str:
-        return "" if self._journal.hellos else "no Python process has loaded the hook"
+        return "" if self._journal.hellos() else "no Python process has loaded the hook"
 
     def take(self) -> Sequence[Observed]:
         return self._journal.take()

@@ -48,7 +48,9 @@ class Strace:
         return replace(launch, argv=("strace", *options, "-o", output, "--", *launch.argv))
 
     def idle(self) -> str:
-        return "" if self._started else "strace has written nothing"
+        path = self._journal.path
+        started = self._started or (path.exists() and path.stat().st_size)
+        return "" if started else "strace has written nothing"
 
     def take(self) -> Sequence[Observed]:
         lines = self._journal.lines()

@@ -139,10 +139,10 @@ def _install() -> None:
     try:
         _note("hello", _raw(sys.executable or "python"))
         sys.addaudithook(_hook)
-    except Exception:  # noqa: BLE001, S110 - an old Python, or a journal that is gone
+    except Exception:  # noqa: BLE001, S110 - a journal that is gone
         pass
 
 
-if _JOURNAL:
+if _JOURNAL and hasattr(sys, "addaudithook"):
     _install()
 _chain()
