@@ -89,7 +89,7 @@ def _gateways(name: str, profile: Profile) -> list[Sequence[GatewayTarget]]:
 def both_policies(
     name: str, made: GatewayFactory, profile: Profile = "strict"
 ) -> list[GatewayTarget]:
-    """The same gateway under each policy, named ``name/policy``, with ``/spec`` where it applies."""
+    """The same gateway under each policy, named ``name/policy`` (and ``/spec``, where it is)."""
     return [
         GatewayTarget(_called(f"{name}/{policy}", profile), made, policy, profile)
         for policy in POLICIES

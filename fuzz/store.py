@@ -23,7 +23,10 @@ from oracles.records import Finding
 from strategies.records import VERSIONS, Case, Frame
 from targets.command.records import Launch
 
-__all__ = ["Store", "case_from_bytes", "place_of", "read_case"]
+__all__ = ["COMPANIONS", "Store", "case_from_bytes", "place_of", "read_case"]
+
+COMPANIONS = (".transcript", ".stderr")
+"""What may lie beside a finding to be read by people; it is not part of a reproducer."""
 
 _SLUG = re.compile(r"[^a-z0-9]+")
 _DAMAGED = (ValueError, KeyError, TypeError, RecursionError)
@@ -139,6 +142,8 @@ class Store:
         """Take a finding away, metadata first: what is cut short leaves its bytes to be named."""
         try:
             path.with_suffix(".json").unlink(missing_ok=True)
+            for suffix in COMPANIONS:
+                path.with_suffix(suffix).unlink(missing_ok=True)
             path.unlink(missing_ok=True)
         except OSError as error:
             raise _unwritable(path, error) from error

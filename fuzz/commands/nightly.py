@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -40,7 +39,7 @@ def command(config: Path, seconds: float | None, branch: str, *, check: bool) ->
         return 0
 
     def say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
+        click.echo(line, err=True)
 
     report = with_progress(lambda listener: nightly(settings, listener, say, branch=branch))
     write(report.text())

@@ -2,7 +2,7 @@
 
 The key insight: a gateway that takes one kind of frame that it must reject acts, answers, and goes
 on where it should have closed: three rules broken, one fault. In a minimized case whatever is not
-needed is gone, so the first frame that the judge rejects is the cause, and its rule names the fault.
+needed is gone, so the first frame that the judge rejects is the cause: its rule names the fault.
 """
 
 from __future__ import annotations

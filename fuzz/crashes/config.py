@@ -1,7 +1,7 @@
 """What ``wirefence.toml`` says about the nightly round.
 
-The key insight: a key that is misspelled is not ignored, since a budget that is silently the default
-looks like a quiet night.
+The key insight: a key that is misspelled is not ignored, since a budget that is silently the
+default looks like a quiet night.
 """
 
 from __future__ import annotations

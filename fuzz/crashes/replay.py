@@ -64,7 +64,7 @@ def replay_all(
 
 def _by_subject(pair: tuple[Entry, Subject]) -> tuple[str, str, str]:
     entry, subject = pair
-    return subject.target, repr(subject.launch), str(entry.path)
+    return subject.target, repr(subject), str(entry.path)
 
 
 def replay(entry: Entry, runners: Runners, *, own: bool = True) -> Replayed:

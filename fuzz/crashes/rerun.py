@@ -25,6 +25,7 @@ from fuzz.errors import UsageError
 from fuzz.examine import Examiner
 from fuzz.plan import Plan, build
 from oracles.records import Finding, finding
+from strategies.contract import Profile
 from strategies.records import Case
 from targets.command.records import Launch
 from targets.parsers.configs import BY_NAME
@@ -67,7 +68,10 @@ def findings_of(case: Case, subject: Subject) -> list[Finding]:
         # A gate needs much that nothing else here does.
         from fuzz.gate.once import examine_command  # noqa: PLC0415
 
-        return examine_command(case, subject.launch, subject.options, target=subject.target)
+        target = subject.target.partition("/")[0]
+        return examine_command(case, subject.launch, subject.options, target=target)
+    if subject.side:
+        raise UsageError(f"{subject.side} is compared, not run", "use wirefence compare")
     if subject.target == PARSERS:
         return divergences(case)
     return _examiner(subject.target).examine(case)
@@ -82,7 +86,8 @@ def _examiner(target: str) -> Examiner:
         return Examiner([BY_NAME[name]], ())
     if target == "process":
         return build(Plan())
-    made = build(Plan((target.partition("/")[0],)))
+    profile: Profile = "spec" if target.endswith("/spec") else "strict"
+    made = build(Plan((target.partition("/")[0],), profile=profile))
     exact = [each for group in made.gateways for each in group if each.name == target]
     return Examiner((), [exact] if exact else made.gateways)
 

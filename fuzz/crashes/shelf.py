@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fuzz.crashes.schema import Metadata
 from fuzz.errors import UsageError
-from fuzz.store import Store, place_of
+from fuzz.store import COMPANIONS, Store, place_of
 from strategies.records import Case
 
 __all__ = ["FINDINGS", "REPRODUCERS", "Entry", "Problem", "Shelf", "pick", "scan"]
@@ -82,7 +82,8 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _look(folder: Path, path: Path) -> Entry | Problem | None:
-    if path.parent == folder and path.name in _PAGES:
+    companion = path.suffix in COMPANIONS and path.with_suffix(".frame").exists()
+    if companion or (path.parent == folder and path.name in _PAGES):
         return None
     if path.name.startswith(".") and path.suffix == ".part":
         return Problem(path, "was being written when a process was killed", redundant=True)

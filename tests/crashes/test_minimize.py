@@ -1,0 +1,187 @@
+"""Minimizing keeps the fault, whatever happens meanwhile, and of whatever kind it is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fuzz.crashes.minimize import Minimized, Terms, minimize
+from fuzz.crashes.replay import CHANGED, FIXED, STILL, exit_code, replay_all
+from fuzz.crashes.schema import describe
+from fuzz.crashes.shelf import Entry, scan
+from fuzz.errors import UsageError
+from fuzz.store import Store, case_from_bytes
+from oracles.records import finding
+from targets.errors import TargetError
+from tests.crashes.conftest import Wirefence, filed, noisy
+
+
+def minimized(entry: Entry, **terms: object) -> Minimized:
+    said: list[tuple[int, int]] = []
+    store = Store(entry.path.parent.parent)
+    return minimize(entry, store, Terms(**terms), lambda runs, size: said.append((runs, size)))
+
+
+def test_a_fault_of_parsers_in_a_session_comes_out_as_its_document(here: Path):
+    entry = filed(here / "f", noisy(b'{"a":[1,{"b":NaN}]}\n'), "parser:ujson", "nan")
+    done = minimized(entry)
+    assert done.state == "done"
+    assert done.entry.case.data == b"NaN"
+    assert done.entry.metadata.original_size == len(entry.case.data)
+    assert scan(here / "f").problems == ()
+    assert [each.path for each in scan(here / "f").entries] == [done.entry.path]
+
+
+def test_a_fault_of_a_gateway_keeps_its_signature(here: Path):
+    data = noisy(b"nonsense\n", 4)
+    entry = filed(here / "f", data, "planted:skips-bad-lines", "act-after-close")
+    done = minimized(entry, workers=2)
+    assert done.entry.metadata.signature == entry.metadata.signature
+    assert done.entry.case.data.count(b"\n") == 4
+    assert len(done.entry.case.data) < 320
+
+
+def test_a_case_that_kills_the_process_is_minimized(here: Path):
+    case = case_from_bytes(noisy(b"PIPOISONOISE\n", 4))
+    found = finding("liveness", "live-crash", "suspect:kills", "exit 9", "died")
+    metadata = describe(found, case, versions={})
+    entry = Entry(Store(here / "f").put(metadata, case.data), metadata, case)
+    done = minimized(entry)
+    assert done.entry.case.data == b"POISON"
+
+
+def test_a_flaky_fault_is_run_often_enough(here: Path):
+    case = case_from_bytes(b"some\nPOISON here\nlines\n")
+    found = finding(
+        "non-action", "act-unfounded", "suspect:flaky/close", "action name never sent", ""
+    )
+    metadata = describe(found, case, versions={})
+    entry = Entry(Store(here / "f").put(metadata, case.data), metadata, case)
+    done = minimized(entry, limit=400)
+    assert 0 < done.shown < done.trials
+    assert done.entry.case.data == b"POISON"
+
+
+def test_pauses_are_kept_where_they_matter(here: Path):
+    data = b"a line\nPOISON\nanother\n"
+    entry = filed(here / "f", data, "suspect:halves", "act-unfounded", cuts=(3, 10, 20))
+    done = minimized(entry)
+    assert done.entry.case.data == b"POISON"
+    assert len(done.entry.case.cuts) == 1
+
+
+def test_pauses_go_where_they_do_not_matter(here: Path):
+    entry = filed(here / "f", b"[NaN]\n" * 3, "parser:ujson", "nan", cuts=(2, 5))
+    assert minimized(entry).entry.case.cuts == ()
+
+
+def test_two_findings_of_one_fault_are_merged(here: Path):
+    filed(here / "f", b"[NaN,9007199254740993]", "parser:ujson", "nan")
+    filed(here / "f", b"[NaN,1.5]", "parser:ujson", "nan")
+    assert len(scan(here / "f").entries) == 2
+    done = [minimized(entry) for entry in scan(here / "f").entries]
+    assert [each.merged for each in done] == [False, True]
+    (entry,) = scan(here / "f").entries
+    assert entry.case.data == b"NaN"
+
+
+def test_a_finding_that_is_gone_is_left_as_it_was(here: Path, wirefence: Wirefence):
+    entry = filed(here / "f", b"[NaN]", "parser:ujson", "nan")
+    gone = describe(
+        finding("reply", "reply-code", "planted:healthy-not", "k", "s"), entry.case, versions={}
+    )
+    path = Store(here / "g").put(gone, entry.case.data)
+    with pytest.raises(TargetError, match="healthy-not"):
+        wirefence("minimize", str(path))
+    other = describe(
+        finding("reply", "reply-code", "parser:ujson", "k", "s"), entry.case, versions={}
+    )
+    path = Store(here / "g").put(other, entry.case.data)
+    ran = wirefence("minimize", str(path))
+    assert ran.code == 1
+    assert "does not show" in ran.out
+    assert path.read_bytes() == entry.case.data
+
+
+def test_names_and_all_exclude_each_other(wirefence: Wirefence):
+    for words in ((), ("x", "--all")):
+        with pytest.raises(UsageError):
+            wirefence("minimize", *words)
+
+
+def test_out_of_time_keeps_the_best_so_far_and_goes_on_later(here: Path, wirefence: Wirefence):
+    entry = filed(here / "f", noisy(b"[NaN]\n", 40), "parser:ujson", "nan")
+    ran = wirefence("minimize", str(entry.path), "--limit", "6")
+    assert "call again" in ran.out
+    (half,) = scan(here / "f").entries
+    assert 3 < len(half.case.data) < len(entry.case.data)
+    assert half.metadata.original_size == len(entry.case.data)
+    wirefence("minimize", str(half.path))
+    assert scan(here / "f").entries[0].case.data == b"NaN"
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_ended_at_any_moment_nothing_is_lost(here: Path, end: signal.Signals):
+    entry = filed(
+        here / "f", noisy(b"nonsense\n", 60), "planted:skips-bad-lines", "act-after-close"
+    )
+    command = [sys.executable, "-m", "fuzz", "minimize", str(entry.path), "--workers", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while entry.path.stat().st_size == len(entry.case.data) and time.monotonic() < until:
+        time.sleep(0.02)
+    os.kill(process.pid, end)
+    _, err = process.communicate(timeout=60)
+    assert b"Traceback" not in err
+    shelf = scan(here / "f")
+    assert [each for each in shelf.problems if not each.redundant] == []
+    (left,) = shelf.entries
+    assert len(left.case.data) < len(entry.case.data)
+    assert [each.verdict for each in replay_all([left])] == [STILL]
+
+
+def test_replay_says_what_became_of_each(here: Path, wirefence: Wirefence):
+    entry = filed(here / "crashes", b"[NaN]", "parser:ujson", "nan")
+    assert wirefence("replay").code == 0
+    wirefence("crashes", "mark", entry.id, "fixed")
+    ran = wirefence("replay")
+    assert ran.code == 1
+    assert "must show nothing" in ran.out
+    wirefence("crashes", "mark", entry.id, "open")
+    ran = wirefence("replay", str(entry.path), "--target", "parser:orjson")
+    assert (ran.code, FIXED in ran.out) == (0, True)
+    assert wirefence("replay", "--target", "parser:json").code == 1
+
+
+def test_an_open_fault_that_is_gone_asks_to_be_marked(here: Path, wirefence: Wirefence):
+    case = case_from_bytes(b"[1]")
+    found = finding("agreement", "agree-accept", "parser:ujson", "accepts: nan", "x")
+    Store(here / "crashes").save(found, case, versions={"ujson": "0.1"})
+    ran = wirefence("replay")
+    assert ran.code == 1
+    assert "mark" in ran.out
+    assert "ujson 0.1 then" in ran.out
+
+
+def test_another_fault_is_a_change(here: Path):
+    entry = filed(here / "f", b"[NaN]", "parser:ujson", "nan")
+    changed = Entry(entry.path, entry.metadata, case_from_bytes(b"[-]"))
+    (said,) = replay_all([changed])
+    assert (said.verdict, said.expected, bool(said.seen)) == (CHANGED, False, True)
+    assert exit_code([said]) == 1
+
+
+def test_what_cannot_be_run_is_an_error_and_exits_2(here: Path, wirefence: Wirefence):
+    case = case_from_bytes(b"[1]")
+    for target in ("parser:none", "nothing:here", "planted:none"):
+        Store(here / "crashes").save(finding("reply", "r", target, "k", "s"), case, versions={})
+    ran = wirefence("replay")
+    assert (ran.code, ran.out.count("ERROR")) == (2, 3)
+    with pytest.raises(UsageError):
+        wirefence("replay", str(here / "none"))

@@ -1,0 +1,156 @@
+"""The nightly round: what it says, what it leaves, and that it can be killed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fuzz.crashes import nightly as module
+from fuzz.crashes.config import Nightly, load
+from fuzz.crashes.nightly import nightly
+from fuzz.crashes.shelf import scan
+from fuzz.errors import UsageError
+from tests.crashes.conftest import ROOT, Git, Wirefence, filed
+
+QUICK = """
+[nightly]
+targets = ["planted:takes-byte-order-mark"]
+seconds = 3.0
+minimize-seconds = 20.0
+workers = 1
+seed = 7
+"""
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_HYPOTHESIS_CASES", 2)
+
+
+def test_the_configuration_of_this_checkout_is_read():
+    assert load(ROOT / "wirefence.toml").targets
+
+
+def test_every_key_is_explained():
+    page = (ROOT / "docs/crashes.md").read_text(encoding="utf-8")
+    for name in Nightly.__struct_encode_fields__:
+        assert f"`{name}`" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[nightly]\nsekonds = 5", "sekonds"),
+        ("[nightly]\nseconds = 'long'", "nightly.seconds"),
+        ("[nightly]\nseconds = -1", "nightly.seconds"),
+        ("[nightly]\ntargets = [5]", r"nightly.targets"),
+        ("[nightly]\ntargets = []", r"nightly.targets"),
+        ("[nightly]\nprofile = 'lax'", "nightly.profile"),
+        ("[nightly]\nseed = 'often'", "nightly.seed"),
+        ("[nigthly]\nseconds = 5", "nigthly"),
+        ("[nightly", "no TOML"),
+        ("", r"no table \[nightly\]"),
+    ],
+)
+def test_an_error_of_the_configuration_names_the_key(tmp_path, text, said):
+    (tmp_path / "w.toml").write_text(text)
+    with pytest.raises(UsageError, match=said):
+        load(tmp_path / "w.toml")
+
+
+def test_a_round_finds_minimizes_and_commits_one_file_for_the_fault(
+    here, git: Git, wirefence: Wirefence
+):
+    (here / "wirefence.toml").write_text(QUICK)
+    ran = wirefence("nightly", "--commit", "nightly")
+    assert ran.code == 1
+    assert ran.out.count("\n") == 1
+    assert "committed as" in ran.out
+    assert git("branch", "--list", "nightly")
+    files = [n for n in git("ls-tree", "-r", "--name-only", "nightly").split() if ".frame" in n]
+    assert len(files) == 1
+    assert git("rev-parse", "main") != git("rev-parse", "nightly")
+    assert not (here / ".wirefence/nightly.json").exists()
+    git("merge", "-q", "--ff-only", "nightly")
+    again = wirefence("nightly", "--seconds", "1")
+    assert "1 reproducers were replayed, all as their status says" in again.out
+
+
+def test_nothing_new_exits_0(here, wirefence: Wirefence):
+    (here / "wirefence.toml").write_text(QUICK.replace("planted:takes-byte-order-mark", "orjson"))
+    ran = wirefence("nightly", "--seconds", "1")
+    assert (ran.code, "nothing new" in ran.out) == (0, True)
+
+
+def test_a_reproducer_that_cannot_be_used_exits_2(here, wirefence: Wirefence):
+    (here / "wirefence.toml").write_text(QUICK.replace("planted:takes-byte-order-mark", "orjson"))
+    entry = filed(here / "crashes", b"NaN", "parser:ujson", "nan")
+    entry.path.write_bytes(b"edited")
+    ran = wirefence("nightly", "--seconds", "1")
+    assert ran.code == 2
+    assert "Not usable" in ran.out
+
+
+def test_two_rounds_on_one_directory_are_refused(here):
+    (here / "wirefence.toml").write_text(QUICK.replace("3.0", "30.0"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fuzz", "nightly"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        notes = here / ".wirefence/nightly.json"
+        until = time.monotonic() + 60
+        while not notes.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        with pytest.raises(UsageError, match=f"process {process.pid}"):
+            nightly(load(here / "wirefence.toml"), lambda _: None, lambda _: None)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_round_that_was_killed_goes_on_with_what_is_left(here):
+    (here / "wirefence.toml").write_text(QUICK.replace("3.0", "6.0"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fuzz", "nightly"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    notes = here / ".wirefence/nightly.json"
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        if notes.exists() and json.loads(notes.read_text())["spent"] > 0:
+            break
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    spent = json.loads(notes.read_text())["spent"]
+    assert spent > 0
+    found = len(scan(here / ".wirefence/findings").entries)
+    report = nightly(load(here / "wirefence.toml"), lambda _: None, lambda _: None)
+    assert report.resumed
+    assert report.seconds < 6.0 + 4.0 - spent
+    assert found
+    assert report.faults
+    assert not notes.exists()
+
+
+def test_the_corpus_is_bounded_and_large_inputs_go_first(tmp_path: Path):
+    for name, size in (("a", 10), ("b", 100), ("c", 50)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    assert module._bound(tmp_path, 70) == 60
+    assert {each.name for each in tmp_path.iterdir()} == {"a", "c"}
+
+
+def test_the_scripts_are_thin_and_their_actions_pinned():
+    for name in ("nightly", "minimize", "compare"):
+        text = (ROOT / "scripts" / name).read_text()
+        assert f"wirefence {name}" in text or f'wirefence" {name}' in text
+        assert len(text.splitlines()) <= 6
+        assert (ROOT / "scripts" / name).stat().st_mode & 0o111
+    workflow = (ROOT / ".github/workflows/nightly.yml").read_text()
+    uses = [line.split("@")[1].split()[0] for line in workflow.splitlines() if "uses:" in line]
+    assert uses
+    assert all(len(each) == 40 and int(each, 16) for each in uses)

@@ -1,0 +1,178 @@
+"""Quality: what a reduction ends in, and what it costs; and that it never lies."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from fuzz.crashes.reduce import Reduced, reduce
+from fuzz.crashes.same import divergences
+from fuzz.crashes.simpler import order
+from fuzz.crashes.tree import nodes, tokens
+from fuzz.store import case_from_bytes
+
+FRAME = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "method": "tools/call",
+        "params": {
+            "name": "record",
+            "arguments": {
+                "action": "b1c2-3",
+                "note": "lorem ipsum " * 20,
+                "ratio": 1.5,
+                "tags": ["a", "b", "c"] * 10,
+                "options": {"x": {"y": [1, 2, {"z": None}]}, "here": "@@"},
+            },
+            "_meta": {"a": list(range(99)), "b": "é" * 30, "c": {"d": "e" * 99}},
+        },
+    }
+).encode()
+
+CLASSES: tuple[tuple[bytes, bytes], ...] = (
+    (b"-NaN", b"-NaN"),
+    (b"[1,]", b"[0,]"),
+    (b"/*c*/1", b"/**/1"),
+    (b"01", b"00"),
+    (b"1.", b"0."),
+    (b"-.5", b"-"),
+    (b'"\x00"', b'"\x00"'),
+    (b'"\x1f"', b'"\x01"'),
+    (b'"\xff"', b'"\x80"'),
+    (b'"\xc0\xaf"', b'"\x80"'),
+    (b'"\xed\xa0\x80"', b'"\xed\xa0\x80"'),
+    (b'"\\udc00"', b'{"":0,"":"\\ud800"}'),
+    (b"1e400", b'{"":0,"a":1e400}'),
+    (b"0e400", b'{"":0,"a":0e400}'),
+    (b"1e-400", b'{"":0,"a":0}'),
+    (b"18446744073709551616", b'{"":0,"a":18446744073709551616}'),
+    (b'{"a":1,"a":2}', b'{"a":0,"a":1}'),
+    (b'{"a":1,"\\u0061":2}', b'{"a":0,"a":1}'),
+    (b'{"2":0,"1":0}', b'{"":0,"1":0}'),
+)
+"""Spellings of divergence classes of the taxonomy, and the minimal form of how parsers split.
+
+Names that stay show that some parser also divides over the order of members (``first-wins``).
+"""
+
+
+def split_of(data: bytes) -> list[str]:
+    """How the parsers split over a document, whatever it holds."""
+    return [f.signature.rpartition(": ")[0] for f in divergences(case_from_bytes(data))]
+
+
+@pytest.mark.parametrize(("spelling", "smallest"), CLASSES, ids=lambda each: repr(each)[:24])
+def test_a_divergence_in_a_frame_comes_out_in_its_minimal_form(spelling, smallest):
+    frame = FRAME.replace(b'"@@"', spelling)
+    assert len(frame) > 1300
+    wanted = split_of(frame)
+    assert wanted
+    made = reduce(frame, lambda data: split_of(data) == wanted)
+    assert made.finished
+    assert made.executions <= 500
+    assert made.data == smallest
+
+
+@pytest.mark.parametrize("depth", [129, 300, 5000])
+def test_depth_is_cut_to_what_is_needed(depth):
+    def deep(data: bytes) -> bool:
+        return data.count(b"[") > 128 and data.count(b"]") > 128
+
+    made = reduce(b'{"a":1,"b":%s}' % (b"[" * depth + b"]" * depth), deep)
+    assert made.data == b"[" * 129 + b"]" * 129
+    assert made.executions <= 500
+
+
+def test_a_long_noisy_session_comes_out_as_its_one_short_frame():
+    noise = [FRAME.replace(b"b1c2-3", b"n%d" % n) + b"\n" for n in range(75)]
+    session = b"".join([*noise[:40], b'{"a": [1, {"b": NaN}]}\n', *noise[40:]])
+    assert len(session) > 100_000
+    made = reduce(session, lambda data: b"NaN" in data and data.endswith(b"\n"))
+    assert made.data == b"NaN\n"
+    assert made.executions <= 100
+
+
+def test_bytes_that_are_no_json_are_reduced_too():
+    data = random.Random(1).randbytes(3000).replace(b"Z", b"z") + b"xZ" + b"\x00" * 500
+    made = reduce(data, lambda each: b"Z" in each)
+    assert made.data == b"Z"
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"\n\n", b"[", b"]}", b'"', b"{,:}", b"\\", b'"\\'])
+def test_any_input_may_be_reduced(data):
+    made = reduce(data, lambda each: each == data)
+    assert (made.data, made.finished) == (data, True)
+
+
+def test_what_is_returned_keeps_and_improvements_only_get_simpler():
+    seen: list[bytes] = []
+    rule = re.compile(rb"q.*\d.*\w{2}", re.DOTALL)
+    frame = FRAME.replace(b"@@", b"q7zz")
+    made = reduce(frame, lambda data: rule.search(data) is not None, better=seen.append)
+    assert all(map(rule.search, seen))
+    assert seen == sorted(seen, key=order, reverse=True)
+    assert made.data == seen[-1] == b"q000"[: len(made.data)]
+
+
+def _two_things(data: bytes) -> bool:
+    return data.count(b'"') >= 2 and b"5" in data
+
+
+def test_a_reduction_is_repeatable_however_many_run_at_once():
+    runs: list[list[bytes]] = [[], [], []]
+
+    def many(width: int) -> Callable[[Sequence[bytes]], list[bool]]:
+        def keeps(batch: Sequence[bytes]) -> list[bool]:
+            assert len(batch) <= width
+            runs[0].extend(batch)
+            return [_two_things(each) for each in batch]
+
+        return keeps
+
+    one = reduce(FRAME, _two_things)
+    again = reduce(FRAME, _two_things)
+    wide = [reduce(FRAME, _two_things, keeps_many=many(n), width=n).data for n in (2, 7)]
+    assert one == again
+    assert wide == [one.data, one.data]
+
+
+def test_the_limit_and_the_deadline_leave_the_best_so_far():
+    some = reduce(FRAME, _two_things, limit=10)
+    assert (some.finished, some.executions) == (False, 10)
+    assert _two_things(some.data)
+    assert len(some.data) < len(FRAME)
+    late = reduce(FRAME, _two_things, deadline=time.monotonic() - 1)
+    assert late == Reduced(FRAME, 1, finished=False)
+
+
+def test_an_input_that_does_not_show_it_is_refused():
+    with pytest.raises(ValueError, match="does not show"):
+        reduce(b"1", lambda _data: False)
+
+
+def test_an_error_of_the_caller_comes_through():
+    def fails(data: bytes) -> bool:
+        if len(data) < len(FRAME):
+            raise KeyboardInterrupt
+        return True
+
+    with pytest.raises(KeyboardInterrupt):
+        reduce(FRAME, fails)
+
+
+@pytest.mark.parametrize(
+    "data", [FRAME, b'{"a":[1,2', b"]]]", b"1 2,,3\n{]\n", b'"a\n"b', b"\xff\n"]
+)
+def test_tokens_cover_every_byte_and_nodes_lie_inside(data):
+    assert b"".join(data[a:b] for a, b in tokens(data)) == data
+    assert all(0 <= each.start <= each.end <= len(data) for each in nodes(data))
+    for group in nodes(data):
+        for place in range(len(group.marks)):
+            start, end = group.without(place, place)
+            assert group.start <= start <= end <= group.end

@@ -1,0 +1,55 @@
+"""Every committed reproducer shows what its status says, on this interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import pytest
+
+from fuzz.crashes.replay import Replayed, replay
+from fuzz.crashes.rerun import Runners, subject_of
+from fuzz.crashes.shelf import Entry, scan
+from fuzz.crashes.show import as_index, escaped
+from tests.crashes.conftest import ROOT
+
+FOLDER = ROOT / "crashes"
+SHELF = scan(FOLDER)
+INSTALLED = ("parser:", "parsers", "gateway", "planted:")
+
+
+@pytest.fixture(scope="module")
+def replayed() -> Iterator[Callable[[Entry], Replayed]]:
+    """Replay an entry in a process that is kept for its subject."""
+    kept: list[Runners] = []
+
+    @lru_cache
+    def of(target: str) -> Runners:
+        entry = next(each for each in SHELF.entries if each.metadata.target == target)
+        kept.append(Runners(subject_of(entry.metadata)))
+        return kept[-1]
+
+    yield lambda entry: replay(entry, of(entry.metadata.target))
+    for each in kept:
+        each.close()
+
+
+@pytest.mark.parametrize("entry", SHELF.entries, ids=lambda entry: entry.path.stem)
+def test_a_reproducer_is_as_its_status_says(entry: Entry, replayed: Callable[[Entry], Replayed]):
+    if not entry.metadata.target.startswith(INSTALLED):
+        pytest.skip(f"needs {entry.metadata.target}, which is not installed with this project")
+    said = replayed(entry)
+    shown = "\n".join(found.signature for found in said.seen)
+    assert said.expected, f"{said.verdict}: {said.detail}\n{escaped(entry.case.data)}\n{shown}"
+
+
+def test_nothing_in_the_directory_is_unusable():
+    assert SHELF.problems == ()
+
+
+def test_there_are_reproducers_of_divergences():
+    assert sum(entry.metadata.status == "upstream" for entry in SHELF.entries) >= 20
+
+
+def test_the_index_is_of_what_is_there():
+    assert (FOLDER / "INDEX.md").read_text(encoding="utf-8") == as_index(SHELF.entries)

@@ -1,0 +1,185 @@
+"""A reproducer on disk is whole and as it was filed, or it is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fuzz.crashes.schema import REDACTED, Command, decode, describe, encode, redact
+from fuzz.crashes.shelf import pick, scan
+from fuzz.errors import UsageError
+from fuzz.store import Store, case_from_bytes
+from oracles.records import finding
+from targets.command.records import Launch
+from tests.crashes.conftest import Wirefence
+
+DATA = b'{"a":1}\n'
+
+
+def put(folder: Path, kind: str = "kind", data: bytes = DATA, target: str = "planted:x") -> Path:
+    found = finding("reply", "reply-code", target, kind, "said")
+    return Store(folder).save(found, case_from_bytes(data), versions={"x": "1"})
+
+
+def edit(path: Path, **changes: object) -> None:
+    content = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**content, **changes}))
+
+
+def test_a_sound_pair_is_an_entry_and_no_problem(tmp_path):
+    path = put(tmp_path)
+    shelf = scan(tmp_path)
+    (entry,) = shelf.entries
+    assert (entry.path, entry.case.data, shelf.problems) == (path, DATA, ())
+    assert entry.id in path.name
+
+
+PROBLEMS = {
+    "an edited frame": (
+        lambda p: p.write_bytes(b"2\n"),
+        "not the file that its metadata describes",
+    ),
+    "an orphan frame": (lambda p: p.with_suffix(".json").unlink(), "has no metadata"),
+    "orphan metadata": (lambda p: p.unlink(), "has no bytes"),
+    "unreadable metadata": (lambda p: p.with_suffix(".json").write_bytes(b"\xff{"), "not readable"),
+    "a type": (lambda p: edit(p.with_suffix(".json"), size="9"), r"\$.size"),
+    "a field": (lambda p: edit(p.with_suffix(".json"), colour=1), "colour"),
+    "a status": (lambda p: edit(p.with_suffix(".json"), status="shut"), "shut"),
+    "a version": (lambda p: edit(p.with_suffix(".json"), protocol="1999-01-01"), "1999-01-01"),
+    "a signature": (lambda p: edit(p.with_suffix(".json"), signature="x|y"), "misplaced"),
+    "another name": (lambda p: p.rename(p.with_name("x.frame")), "has no (metadata|bytes)"),
+    "a leftover": (lambda p: p.with_name(".x.frame.1.part").touch(), "was being written"),
+    "a stranger": (lambda p: p.with_name("notes.txt").touch(), "neither bytes"),
+    "deep metadata": (lambda p: p.with_suffix(".json").write_text("[" * 99_999), "not readable"),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_what_is_wrong_is_named(tmp_path, name, wirefence: Wirefence):
+    put(tmp_path / "good", "other")
+    folder = tmp_path / "good"
+    harm, said = PROBLEMS[name]
+    harm(put(folder))
+    problems = scan(folder).problems
+    assert problems
+    assert len(scan(folder).entries) >= 1
+    ran = wirefence("crashes", "list", "--folder", str(folder))
+    assert ran.code == 1
+    assert "PROBLEM" in ran.out
+    with pytest.MonkeyPatch.context():
+        import re  # noqa: PLC0415 - one use
+
+        assert re.search(said, " ".join(each.what for each in problems))
+
+
+def test_the_same_bytes_for_the_same_target_under_two_names_are_a_duplicate(tmp_path):
+    put(tmp_path, "one")
+    put(tmp_path, "two")
+    (found,) = scan(tmp_path).problems
+    assert "duplicate" in found.what
+    assert len(scan(tmp_path).entries) == 2
+
+
+def test_companions_of_a_finding_are_no_strangers_and_go_with_it(tmp_path):
+    path = put(tmp_path)
+    path.with_suffix(".transcript").touch()
+    assert scan(tmp_path).problems == ()
+    Store(tmp_path).drop(path)
+    assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
+
+
+def test_replaced_bytes_are_described_at_every_moment(tmp_path, monkeypatch):
+    path = put(tmp_path)
+    replace = Path.replace
+    steps = []
+
+    def watched(self: Path, target: Path) -> Path:
+        done = replace(self, target)
+        steps.append((scan(tmp_path).problems, scan(tmp_path).entries[0].case.data))
+        return done
+
+    monkeypatch.setattr(Path, "replace", watched)
+    metadata, _ = Store(tmp_path).get(path)
+    smaller = describe(metadata.finding(), case_from_bytes(b"1\n"), versions={})
+    Store(tmp_path).put(smaller, b"1\n")
+    assert [problems for problems, _ in steps] == [()] * 3
+    assert [data for _, data in steps] == [DATA, b"1\n", b"1\n"]
+
+
+def test_metadata_survives_being_written_and_read():
+    found = finding("reply", "reply-code", "planted:\x1b[31m", "k", "é\u2028")
+    said = describe(found, case_from_bytes(DATA), versions={"a": "1"}, launch=Launch(("x", "-v")))
+    content = encode(said)
+    assert decode(content) == said
+    assert content.isascii()
+
+
+@pytest.mark.parametrize(
+    ("argv", "kept"),
+    [
+        (("srv", "--token", "s3cret"), ("srv", "--token", REDACTED)),
+        (("srv", "--api-key=s3cret"), ("srv", f"--api-key={REDACTED}")),
+        (("srv", "https://u:s3cret@h/p"), ("srv", f"https://{REDACTED}@h/p")),
+        (("srv", "PASSWORD=s3cret"), ("srv", f"PASSWORD={REDACTED}")),
+        (("srv", "--author", "me"), ("srv", "--author", "me")),
+    ],
+)
+def test_secrets_of_a_command_are_not_kept(argv, kept):
+    said = redact(Launch(argv, {"API_TOKEN": "s3cret", "HOME": "h", "GONE_SECRET": None}))
+    assert said.argv == kept
+    assert said.env == {"API_TOKEN": REDACTED, "HOME": "h", "GONE_SECRET": None}
+    if REDACTED in " ".join(kept):
+        with pytest.raises(ValueError, match="secret"):
+            said.launch()
+    else:
+        assert said.launch().env == {"HOME": "h", "GONE_SECRET": None}
+
+
+def test_a_command_comes_back_as_it_was():
+    launch = Launch(("a", "b c"), {"X": "1"}, Path("d"))
+    assert msgspec.json.decode(msgspec.json.encode(redact(launch)), type=Command).launch() == launch
+
+
+def test_entries_are_picked_by_path_and_by_the_beginning_of_an_id(tmp_path):
+    path = put(tmp_path)
+    (entry,) = scan(tmp_path).entries
+    assert [e.path for e in pick([str(path), entry.id[:5]], [tmp_path])] == [path, path]
+    for name in ("", "zzz", str(tmp_path / "none.frame")):
+        with pytest.raises(UsageError):
+            pick([name], [tmp_path])
+
+
+def test_prune_takes_only_what_is_kept_elsewhere(here, wirefence: Wirefence):
+    kept, loose = put(here / "crashes"), put(here / ".wirefence/findings")
+    other = put(here / ".wirefence/findings", "other")
+    part = kept.with_name(".x.json.1.part")
+    part.touch()
+    edited = put(here / "crashes", "edited")
+    edited.write_bytes(b"5\n")
+    assert "would delete" in wirefence("crashes", "prune").out
+    assert loose.exists()
+    ran = wirefence("crashes", "prune", "--write")
+    assert ran.code == 1
+    assert str(edited.name)[:20] in ran.out
+    gone = [not each.exists() for each in (loose, part, other, kept, edited)]
+    assert gone == [True, True, False, False, False]
+
+
+def test_hostile_content_is_shown_escaped_and_cut(here, wirefence: Wirefence):
+    data = b"\x1b]0;owned\x07<script>\xe2\x80\xae\n" + b"A" * 2_000_000
+    found = finding("reply", "reply-code", "planted:\x1b[31m" + "x" * 9_000, "k", "<b>|\x1b[5m")
+    path = Store(here / "crashes").save(found, case_from_bytes(data), versions={})
+    for words in (("show", str(path)), ("list",), ("list", "--format", "json")):
+        said = wirefence("crashes", *words).out
+        assert said.isascii()
+        assert all(c.isprintable() or c == "\n" for c in said)
+        assert len(said) < 25_000
+    shown = wirefence("crashes", "show", str(path)).out
+    assert "2,000,029 bytes" in shown or "bytes in all" in shown
+    wirefence("crashes", "mark", str(path), "upstream")
+    index = (here / "crashes/INDEX.md").read_text()
+    assert "<b>" not in index.replace("\\<b\\>", "")
+    assert "\x1b" not in index
