@@ -16,20 +16,15 @@ from typing import Literal
 from targets.command.records import Launch
 from targets.effects.environment import inherited, installs, with_env
 
-__all__ = ["CAUSES", "PLAIN", "Cause", "End", "Surroundings"]
+__all__ = ["CAUSES", "PLAIN", "Cause", "End", "by_name"]
 
 End = Literal["eof", "eof-at-once", "signal", "crash"]
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Folders that a cause may use: an empty one, and a path that does not exist."""
-
-    empty: Path
-    missing: Path
-
-
-_Change = Callable[[Launch, Surroundings], Launch]
+_Change = Callable[[Launch], Launch]
+_MISSING = "/nonexistent/wirefence"
+_IN_EMPTY = 'd=$(mktemp -d) && cd "$d" && {home}"$@"; code=$?; rm -rf "$d"; exit $code'
+"""Makes and removes its own folder, so that the changed command can be run again as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +44,15 @@ class Cause:
     signal: signal.Signals | None = None
 
 
-def _as_it_is(launch: Launch, around: Surroundings) -> Launch:
-    del around
+def _as_it_is(launch: Launch) -> Launch:
     return launch
 
 
 def _set(**changes: str | None) -> _Change:
-    return lambda launch, _around: with_env(launch, **changes)
+    return lambda launch: with_env(launch, **changes)
 
 
-def _warned(launch: Launch, around: Surroundings) -> Launch:
-    del around
+def _warned(launch: Launch) -> Launch:
     options = "--trace-warnings --trace-deprecation --pending-deprecation"
     node = f"{inherited(launch, 'NODE_OPTIONS') or ''} {options}".strip()
     return with_env(
@@ -67,42 +60,42 @@ def _warned(launch: Launch, around: Surroundings) -> Launch:
     )
 
 
-def _absolute(launch: Launch) -> Launch:
-    """The launch from anywhere: words that name files keep naming them."""
-    base = launch.cwd or Path.cwd()
-    words = [str(base / word) if _names_file(base, word) else word for word in launch.argv]
-    return replace(launch, argv=tuple(words))
+def _absolute(launch: Launch) -> list[str]:
+    """The command from anywhere: words that name files keep naming them."""
+    base = (launch.cwd or Path.cwd()).absolute()
+    return [str(base / word) if _names_file(base, word) else word for word in launch.argv]
 
 
 def _names_file(base: Path, word: str) -> bool:
+    """Whether a word is a path; a bare name of a folder may be that of a module or package."""
     try:
-        return "/" in word.rstrip("/") or (base / word).is_file() if word else False
+        path = base / word
+        return path.exists() if "/" in word else path.is_file()
     except (OSError, ValueError):
         return False
 
 
-def _bare(launch: Launch, around: Surroundings) -> Launch:
-    moved = replace(_absolute(launch), cwd=around.empty)
-    if installs(launch):  # what it has fetched lies in HOME
+def _bare(launch: Launch) -> Launch:
+    home = "" if installs(launch) else 'HOME="$d" '  # what an installer has fetched lies in HOME
+    script = _IN_EMPTY.format(home=home)
+    moved = replace(launch, argv=("/bin/sh", "-c", script, "sh", *_absolute(launch)))
+    if installs(launch):
         return moved
     nothing = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"))
-    return with_env(moved, HOME=str(around.empty), **nothing)
+    return with_env(moved, **nothing)
 
 
-def _broken(launch: Launch, around: Surroundings) -> Launch:
-    missing = str(around.missing)
+def _broken(launch: Launch) -> Launch:
     names = ("TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "NODE_EXTRA_CA_CERTS")
-    changes = dict.fromkeys(names, missing)
+    changes = dict.fromkeys(names, _MISSING)
     if not installs(launch):
-        changes |= {"HOME": missing, "https_proxy": "http://127.0.0.1:9"}
+        changes |= {"HOME": _MISSING, "https_proxy": "http://127.0.0.1:9"}
     return with_env(launch, LC_ALL="xx_XX.none", TZ="None/Nowhere", **changes)
 
 
 def _redirected(redirection: str) -> _Change:
     script = f'exec "$@" {redirection}'
-    return lambda launch, _around: replace(
-        launch, argv=("/bin/sh", "-c", script, "sh", *launch.argv)
-    )
+    return lambda launch: replace(launch, argv=("/bin/sh", "-c", script, "sh", *launch.argv))
 
 
 PLAIN = Cause("plain", "nothing is different", _as_it_is)
@@ -200,3 +193,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause("stderr-merged", "a wrapper that merges stderr into stdout", _redirected("2>&1")),
 )
 """Every cause, each with what it stands for."""
+
+
+def by_name(name: str) -> Cause | None:
+    """The cause of this name."""
+    return next((cause for cause in CAUSES if cause.name == name), None)

@@ -6,12 +6,10 @@ those of a plain start, with dates and numbers made equal, and only what the cau
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from fuzz.gate.causes import CAUSES, PLAIN, Cause, Surroundings
+from fuzz.gate.causes import CAUSES, PLAIN, Cause
 from fuzz.gate.records import Facts, Options
 from fuzz.gate.wire import INITIALIZED, STATELESS, Names, initialize, listing, ping
 from oracles.records import Finding, finding
@@ -57,27 +55,24 @@ def startup_findings(
     facts: Facts,
     options: Options,
     causes: Sequence[Cause] = CAUSES,
+    plain: Started | None = None,
 ) -> Iterator[StartupFinding]:
     """Try each cause in turn; give what it adds to a plain start.
 
-    What a plain start shows is left to the trials. Stopping early is fine: nothing stays behind.
-    Raises TargetError where a command cannot be started.
+    ``plain`` is what ``start(PLAIN, ...)`` gave, for callers that ask for one cause at a time. What
+    a plain start shows is left to the trials. Stopping early is fine: nothing stays behind. Raises
+    TargetError where a command cannot be started.
     """
-    with tempfile.TemporaryDirectory(prefix="wirefence-startup-") as folder:
-        around = Surroundings(Path(folder) / "empty", Path(folder) / "missing")
-        around.empty.mkdir()
-        plain = start(PLAIN, launch, facts, options, around)
-        usual = {settled(line) for line in _pieces(plain.stdout)}
-        for cause in causes:
-            started = start(cause, launch, facts, options, around)
-            yield from _judge(started, usual, facts, plain)
+    plain = plain or start(PLAIN, launch, facts, options)
+    usual = {settled(line) for line in _pieces(plain.stdout)}
+    for cause in causes:
+        started = start(cause, launch, facts, options)
+        yield from _judge(started, usual, facts, plain)
 
 
-def start(
-    cause: Cause, launch: Launch, facts: Facts, options: Options, around: Surroundings
-) -> Started:
+def start(cause: Cause, launch: Launch, facts: Facts, options: Options) -> Started:
     """One session under one cause, to its end. Raises TargetError."""
-    changed = cause.change(launch, around)
+    changed = cause.change(launch)
     process = Process(changed)
     session = Session(process)
     try:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fuzz.gate.causes import CAUSES, Cause, Surroundings
+from fuzz.gate.causes import CAUSES, PLAIN, Cause, by_name
 from fuzz.gate.records import Facts, Options
-from fuzz.gate.startup import StartupFinding, startup_findings
+from fuzz.gate.startup import StartupFinding, start, startup_findings
 from targets.command.records import Launch
 
 SERVER = Path(__file__).with_name("noisy_server.py")
@@ -68,21 +70,37 @@ def test_stopping_early_leaves_nothing_behind() -> None:
 
 def test_an_empty_working_directory_still_finds_relative_files(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text("x")
-    around = Surroundings(tmp_path / "empty", tmp_path / "missing")
-    changed = BY_NAME["no-configuration"].change(
-        Launch(("python3", "server.py", "-m", "x", ""), {}, tmp_path), around
+    (tmp_path / "x").mkdir()
+    launch = Launch(("python3", "server.py", "-m", "x", "", "@scope/pkg", "./x"), {}, tmp_path)
+    changed = BY_NAME["no-configuration"].change(launch)
+    server, folder = str(tmp_path / "server.py"), str(tmp_path / "x")
+    assert changed.argv[4:] == ("python3", server, "-m", "x", "", "@scope/pkg", folder)
+
+
+def test_a_changed_command_shows_its_noise_by_hand() -> None:
+    [found] = findings("no-configuration", BY_NAME["no-configuration"])
+    env = {**os.environ, **{n: v for n, v in found.started.launch.env.items() if v}}
+    done = subprocess.run(
+        found.started.launch.argv, input=b"", capture_output=True, env=env, check=False
     )
-    assert changed.argv == ("python3", str(tmp_path / "server.py"), "-m", "x", "")
-    assert changed.cwd == around.empty
-    assert changed.env["HOME"] == str(around.empty)
+    assert (done.returncode, done.stdout) == (3, b"no configuration found, using defaults\n")
 
 
-def test_a_launcher_that_fetches_its_server_keeps_its_home(tmp_path: Path) -> None:
-    around = Surroundings(tmp_path / "empty", tmp_path / "missing")
+def test_a_launcher_that_fetches_its_server_keeps_its_home() -> None:
     for name in ("no-configuration", "recoverable-failure"):
-        assert "HOME" not in BY_NAME[name].change(Launch(("npx", "-y", "x")), around).env
+        changed = BY_NAME[name].change(Launch(("npx", "-y", "x")))
+        assert "HOME" not in changed.env
+        assert not any("HOME" in word for word in changed.argv)
+
+
+def test_a_plain_start_may_be_given() -> None:
+    launch = Launch((sys.executable, str(SERVER), "always"))
+    plain = start(PLAIN, launch, FACTS, OPTIONS)
+    assert list(startup_findings(launch, FACTS, OPTIONS, [OTHER], plain)) == []
+    other = replace(plain, stdout=b"")
+    assert len(list(startup_findings(launch, FACTS, OPTIONS, [OTHER], other))) == 1
 
 
 def test_causes_are_told_apart_by_name_and_text() -> None:
     assert len(BY_NAME) == len(CAUSES) == len({cause.about for cause in CAUSES})
-    assert replace(OTHER, idle=1.0) != OTHER
+    assert (by_name("term-odd"), by_name("none")) == (OTHER, None)
