@@ -40,6 +40,7 @@ __all__ = ["Native", "assert_loaded", "environment", "prepare"]
 
 _RECIPE = "1"
 """Part of every build's identity: raise it when builds are made differently."""
+_RELAY = "relay.so"
 _UNREACHED = re.compile(
     r"No matching distribution|Could not find a version|[Ff]ailed to establish|timed out"
     r"|Name or service|Name resolution|ConnectionError|Network is unreachable"
@@ -109,23 +110,22 @@ def environment(tools: Toolchain, folders: Sequence[Path], relay: Path) -> dict[
 
     Raises UsageError where a path cannot be named in these variables.
     """
-    before = os.environ.get
-    preload = [str(tools.runtime), str(relay)]  # AddressSanitizer insists on being the first
-    for path in (*preload, *map(str, folders)):
+    preload = [tools.runtime, relay]  # AddressSanitizer insists on being the first
+    for path in map(str, (*preload, *folders)):
         if re.search(r"[\s:]", path):
             raise UsageError(
                 f"LD_PRELOAD and PYTHONPATH cannot name {path!r}, for its space or colon",
                 "set XDG_CACHE_HOME to, or install atheris in, a folder without them",
             )
     env = {
-        "PYTHONPATH": os.pathsep.join([*map(str, folders), *_given("PYTHONPATH")]),
-        "LD_PRELOAD": ":".join([*preload, *_given("LD_PRELOAD")]),
+        "PYTHONPATH": _before("PYTHONPATH", *map(str, folders)),
+        "LD_PRELOAD": _before("LD_PRELOAD", *map(str, preload)),
+        # The interpreter keeps much for its whole life: leaks are no sign of anything.
+        "ASAN_OPTIONS": _before(
+            "ASAN_OPTIONS", "detect_leaks=0", "allocator_may_return_null=1", "allow_addr2line=1"
+        ),
+        "UBSAN_OPTIONS": _before("UBSAN_OPTIONS", "print_stacktrace=1", "allow_addr2line=1"),
     }
-    # The interpreter keeps much for its whole life: leaks are no sign of anything.
-    asan = "detect_leaks=0:allocator_may_return_null=1:allow_addr2line=1"
-    env["ASAN_OPTIONS"] = ":".join(filter(None, [asan, before("ASAN_OPTIONS", "")]))
-    ubsan = "print_stacktrace=1:allow_addr2line=1"
-    env["UBSAN_OPTIONS"] = ":".join(filter(None, [ubsan, before("UBSAN_OPTIONS", "")]))
     if tools.symbolizer():
         env["ASAN_SYMBOLIZER_PATH"] = env["UBSAN_SYMBOLIZER_PATH"] = tools.symbolizer()
     if tools.address:
@@ -134,8 +134,12 @@ def environment(tools: Toolchain, folders: Sequence[Path], relay: Path) -> dict[
     return env
 
 
-def _given(name: str) -> list[str]:
-    return [os.environ[name]] if os.environ.get(name) else []
+def _before(name: str, *ours: str) -> str:
+    """Our parts of a variable, then those that are set and are none of ours from another start."""
+    given = os.environ.get(name, "").split(":")
+    runtimes = ("_with_fuzzer.so", f"/{_RELAY}")
+    kept = [part for part in given if part and part not in ours and not part.endswith(runtimes)]
+    return ":".join([*ours, *kept])
 
 
 def _relay(tools: Toolchain, cache: Cache) -> Path:
@@ -144,8 +148,8 @@ def _relay(tools: Toolchain, cache: Cache) -> Path:
         "source": hashlib.sha256(RELAY.read_bytes()).hexdigest(),
         "machine": platform.machine(),
     }
-    name = "relay.so"
-    return cache.entry("relay", identity, lambda into: compile_relay(tools, into / name)) / name
+    made = cache.entry("relay", identity, lambda into: compile_relay(tools, into / _RELAY))
+    return made / _RELAY
 
 
 def _build(library: Library, tools: Toolchain, cache: Cache) -> _Built:

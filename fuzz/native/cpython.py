@@ -24,7 +24,7 @@ from pathlib import Path
 
 from fuzz.errors import UsageError
 from fuzz.native.cache import Cache
-from fuzz.native.toolchain import run
+from fuzz.native.toolchain import plain_env, run
 
 __all__ = ["VARIABLE", "Source", "find_source", "sources_of"]
 
@@ -155,7 +155,7 @@ def _download(work: Path, sources: str) -> tuple[Path | None, bool]:
         "Acquire::http::Timeout": "30",
     }
     apt = ["apt-get", "-q", *(f"-o{name}={value}" for name, value in options.items())]
-    env = os.environ | {"LC_ALL": "C", "LD_PRELOAD": ""}
+    env = plain_env() | {"LC_ALL": "C"}
     update = run([*apt, "--error-on=any", "update"], env=env)
     # One list of several may fail and the rest be enough.
     run([*apt, "--download-only", "--tar-only", "source", f"python{_MINOR}"], env=env, cwd=work)

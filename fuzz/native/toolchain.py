@@ -27,6 +27,7 @@ __all__ = [
     "compile_relay",
     "failure",
     "find_toolchain",
+    "plain_env",
     "run",
 ]
 
@@ -65,10 +66,9 @@ class Toolchain:
 
     def build_env(self, work: Path) -> dict[str, str]:
         """The environment in which setuptools compiles with this; ``work`` is for its needs."""
-        keep = {k: v for k, v in os.environ.items() if k not in {"LD_PRELOAD", "PYTHONPATH"}}
         cc, cxx = self._driver(work, self.clang), self._driver(work, self.clangxx)
         flags = " ".join(self.flags)
-        return keep | {
+        return plain_env() | {
             "CC": cc,
             "CXX": cxx,
             "CFLAGS": flags,
@@ -161,6 +161,11 @@ def _compile(tools: Toolchain, source: Path, target: Path, flags: Sequence[str])
     part.unlink()
 
 
+def plain_env() -> dict[str, str]:
+    """Our environment for tools: without what is meant for the processes that fuzz."""
+    return {k: v for k, v in os.environ.items() if k not in {"LD_PRELOAD", "PYTHONPATH"}}
+
+
 def run(
     command: Sequence[str],
     *,
@@ -168,11 +173,14 @@ def run(
     cwd: Path | None = None,
     seconds: float = 900,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command; ``stdout`` of the answer is everything it said. Code 124: out of time."""
+    """Run a command; ``stdout`` of the answer is everything it said. Code 124: out of time.
+
+    Without ``env`` it runs in :func:`plain_env`.
+    """
     try:
         return subprocess.run(  # noqa: S603 - tools we found, with words of our own
             list(command),
-            env=env,
+            env=plain_env() if env is None else env,
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

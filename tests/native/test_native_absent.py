@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from fuzz.errors import UsageError
 from fuzz.native import build, cpython, toolchain
 from fuzz.native.__main__ import command
-from fuzz.native.build import prepare
+from fuzz.native.build import environment, prepare
 from fuzz.native.cache import Cache
 from fuzz.native.cpython import find_source, sources_of
 from fuzz.native.toolchain import Toolchain, compile_extension, failure, find_toolchain
@@ -94,6 +94,12 @@ def test_a_build_that_fails_names_its_first_error(tools):
     error = build._unbuilt("ujson", "6.1.0", tools, said)
     assert error.cause.endswith("clang 0 failed: x.c:3:1: error: unknown type name 'Foo'")
     assert failure("") == "it said nothing"
+
+
+@pytest.mark.parametrize("name", ["my cache", "a:b"])
+def test_a_path_that_no_variable_can_hold_is_one_sentence(tmp_path, tools, name):
+    with pytest.raises(UsageError, match=r"cannot name .* for its space or colon"):
+        environment(tools, [tmp_path / name], tmp_path / "relay.so")
 
 
 def test_a_library_that_cannot_be_built_leaves_the_others(native, monkeypatch):

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from fuzz.errors import UsageError
-from fuzz.native.build import prepare
 from fuzz.native.libraries import NAMES
 from fuzz.native.loaded import assert_loaded
 from fuzz.native.measure import measure
@@ -85,6 +84,18 @@ def test_a_scanner_that_was_swapped_out_is_noticed(monkeypatch):
         assert_loaded(["_json"])
 
 
+def test_what_the_user_has_set_is_kept_behind_and_an_earlier_start_is_not(native, monkeypatch):
+    earlier = native("_json", address=True).env
+    monkeypatch.setenv("LD_PRELOAD", f"/lib/own.so:{earlier['LD_PRELOAD']}")
+    monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=1")
+    monkeypatch.setenv("PYTHONPATH", "/own")
+    env = native("_json").env
+    names = [path.rpartition("/")[2] for path in env["LD_PRELOAD"].split(":")]
+    assert names == ["ubsan_with_fuzzer.so", "relay.so", "own.so"]
+    assert env["ASAN_OPTIONS"].endswith(":detect_leaks=1")
+    assert env["PYTHONPATH"].endswith(":/own")
+
+
 def test_versions_say_what_was_built(native):
     made = native("_json")
     assert set(made.versions) == {"_json", "clang"}
@@ -132,9 +143,3 @@ def test_a_fuzzer_that_would_ignore_custom_mutators_is_noticed(native):
     env = dict(native("_json").env)
     env["LD_PRELOAD"] = env["LD_PRELOAD"].partition(":")[0]
     assert "would never call a custom mutator" in asked(env, "_json")
-
-
-def test_a_cache_that_no_variable_can_name_is_one_sentence(native, tmp_path):
-    native("_json")
-    with pytest.raises(UsageError, match=r"cannot name .* for its space or colon"):
-        prepare(["_json"], root=tmp_path / "my cache")
