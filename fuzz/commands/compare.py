@@ -72,9 +72,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     known = accepted(accept) if accept is not None and accept.exists() else frozenset()
     sides = [_prepared(spec, python, cache) for spec in specs]
     budget = Budget(seconds, workers or max(1, (os.cpu_count() or 2) // len(sides)))
-    request = Request(
-        tuple(sides), budget, Origin(seed, corpus), inputs, _command(specs, python, seed, seconds)
-    )
+    words = _command(specs, python, corpus, ["--seed", str(seed), "--seconds", f"{seconds:g}"])
+    request = Request(tuple(sides), budget, Origin(seed, corpus), inputs, words)
     report = compare(request, _progress())
     report = report.with_pairs([marked(pair, known) for pair in report.pairs])
     write(FORMATS[form](report))
@@ -88,11 +87,13 @@ def _prepared(spec: str, python: str | None, cache: Path | None) -> Side:
     return prepare(spec, python=python, cache=cache)
 
 
-def _command(specs: Sequence[str], python: str | None, seed: int, seconds: float) -> str:
+def _command(
+    specs: Sequence[str], python: str | None, corpus: Sequence[Path], others: Sequence[str]
+) -> str:
+    """The command line that asks for the same inputs again."""
     options = ["--python", python] if python else []
-    return shlex.join(
-        ["wirefence", "compare", *specs, *options, "--seed", str(seed), "--seconds", f"{seconds:g}"]
-    )
+    folders = [word for path in corpus for word in ("--corpus", str(path))]
+    return shlex.join(["wirefence", "compare", *specs, *options, *folders, *others])
 
 
 def _for_review(path: Path, report: Report) -> None:

@@ -22,7 +22,7 @@ from targets.environments import Observation, Usage
 
 __all__ = ["Compared", "Found", "Report", "SideFacts", "verdict"]
 
-KNOWN_CLASSES = sum(len(family.covers) for family in FAMILIES)
+_COVERED = {family.name: len(family.covers) for family in FAMILIES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +190,12 @@ def verdict(report: Report) -> str:
     tally = report.tally
     cut = " (interrupted)" if tally.interrupted else ""
     reach = in_short(tally.claims)
-    bounds = f"exhaustive to {reach}; " if reach else ""
+    known_classes = sum(_COVERED[name] for name in tally.families)
+    said = [f"exhaustive to {reach}"] if reach else []
+    said += [f"{known_classes} classes of known divergence"] if known_classes else []
+    reached = f" ({'; '.join(said)})" if said else ""
     inputs = "1 input" if tally.inputs == 1 else f"{tally.inputs:,} inputs"
-    over = f"over {inputs} ({bounds}{KNOWN_CLASSES} classes of known divergence)"
+    over = f"over {inputs}{reached}"
     if len(report.pairs) > 1:
         same = sum(not pair.changed for pair in report.pairs)
         return f"{same} of {len(report.pairs)} pairs show no semantic difference {over}{cut}."

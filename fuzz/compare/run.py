@@ -43,7 +43,8 @@ class Budget:
 
 @dataclass(slots=True)
 class Tally:
-    """What was run: inputs by stage, comparisons (an input in a form), finished shapes.
+    """What was run: inputs by stage, comparisons (an input in a form), and the
+    ``claims`` of finished shapes and names of finished ``families`` of known divergences.
 
     ``too_deep`` inputs were left out: a side had died of shallower ones often enough.
     """
@@ -52,6 +53,7 @@ class Tally:
     comparisons: int = 0
     too_deep: int = 0
     claims: list[str] = field(default_factory=list)
+    families: list[str] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
 
@@ -163,7 +165,8 @@ class Explorer:
             stages = self.tally.stages
             stages[batch.stage] = stages.get(batch.stage, 0) + len(batch.inputs)
             if batch.last:
-                self.tally.claims.append(batch.claim)
+                whole = self.tally.claims if batch.stage == "exhaustive" else self.tally.families
+                whole.append(batch.claim)
 
     def _compare(self, batch: Batch, form: Form, blocks: Sequence[bytes]) -> None:
         for pair in self.pairs:

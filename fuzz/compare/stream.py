@@ -30,7 +30,10 @@ _TURN = 4
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some inputs of one origin. ``claim`` is that of a shape; ``last`` ends the shape."""
+    """Some inputs of one origin.
+
+    ``claim`` is that of a shape, or the name of a family; ``last`` ends the shape or family.
+    """
 
     stage: Stage
     inputs: Sequence[bytes]
@@ -67,7 +70,7 @@ def stream(origin: Origin) -> Iterator[Batch]:
     yield from _each("reproducers", reproducers(origin.crashes))
     yield from _each("traffic", traffic(origin.corpus))
     for family in FAMILIES:
-        yield from _each("known divergences", family.make())
+        yield from _whole("known divergences", family.make(), family.name)
     yield from _each("known divergences", _mined(origin.words))
     first, later = _shapes(0, _FIRST_SHAPES), _shapes(_FIRST_SHAPES, len(SHAPES))
     yield from first
@@ -97,9 +100,14 @@ def _mined(words: Sequence[bytes]) -> Iterator[bytes]:
 
 def _shapes(start: int, end: int) -> Iterator[Batch]:
     for shape in SHAPES[start:end]:
-        held: list[bytes] | None = None
-        for following in batches(shape.make()):
-            if held is not None:
-                yield Batch("exhaustive", held, shape.claim)
-            held = following
-        yield Batch("exhaustive", held or [], shape.claim, last=True)
+        yield from _whole("exhaustive", shape.make(), shape.claim)
+
+
+def _whole(stage: Stage, inputs: Iterable[bytes], claim: str) -> Iterator[Batch]:
+    """Batches of which the last one says that it is."""
+    held: list[bytes] = []
+    for following in batches(inputs):
+        if held:
+            yield Batch(stage, held, claim)
+        held = following
+    yield Batch(stage, held, claim, last=True)

@@ -51,7 +51,7 @@ def test_a_swap_is_reported_verdict_first_then_classes_speed_and_command(run):
 def test_one_input_is_compared_alone(run):
     code, out = run(*NAN)
     assert code == 1
-    assert out.startswith("Behaviour changed in 1 class over 1 input (")
+    assert out.startswith("Behaviour changed in 1 class over 1 input.")
     assert run("compare", "json", "simplejson", "--input", "31")[0] == 0
 
 

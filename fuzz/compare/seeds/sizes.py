@@ -118,6 +118,8 @@ _DEPTHS = (
     ),
     *(20_000, 32_768, 50_000, 65_536, 100_000, 200_000, 400_000, 1_000_000),
 )
+_ODD = (b"\xff", b"\xc3", b"\\ud800", b"\\u00e9", b"\xf0\x9d\x84\x9e", b"\x01", b"\\")
+"""What may stand behind a long run of letters."""
 _SHAPES = ((b"[", b"]"), (b'{"a":', b"}"), (b'[{"a":', b"}]"), (b"[ ", b" ]"), (b"[1,", b"]"))
 _SHALLOW = 2_100
 """Deeper than this, only the plainest shapes are climbed: each costs megabytes, or a process."""
@@ -162,6 +164,7 @@ def lengths() -> Iterator[bytes]:
             b"1" + b" " * length,
             b"[%b]" % b",".join([b"1"] * length),
         )
+        yield from (b'"%b%b"' % (b"a" * (length - 1), odd) for odd in _ODD)
         yield b"[%b1]" % (b'"a",' * min(length, 70_000))
 
 
