@@ -1,0 +1,41 @@
+"""The official Python SDK's client, as the example drives it: real, and written by others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from fuzz.gate.client import named
+from fuzz.gate.client_attacks import GOOD
+from fuzz.gate.client_judge import judge_client
+from fuzz.gate.client_session import Terms, play
+from targets.command.records import Launch
+
+pytest.importorskip("mcp")
+SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "gate-client" / "python_sdk_client.py"
+LAUNCH = Launch((sys.executable, str(SCRIPT)))
+TERMS = Terms(start_patience=60.0, patience=30.0)
+
+
+def test_it_gets_through_a_good_session_and_reports_each_action() -> None:
+    played = play(LAUNCH, GOOD, "handshake", TERMS)
+    assert [(told.action, told.error) for told in played.told] == [
+        ("alpha", False),
+        ("beta", False),
+        ("gamma", False),
+    ]
+    assert played.ending == "exited"
+
+
+def test_it_ignores_an_answer_with_an_id_that_was_never_used() -> None:
+    played = play(LAUNCH, named(["wrong-id"])[0], "call", TERMS)
+    assert played.exercised
+    assert judge_client(played, "sdk") == []
+
+
+def test_it_takes_the_text_of_an_id_for_the_number() -> None:
+    played = play(LAUNCH, named(["id-other-type"])[0], "call", TERMS)
+    [charge] = judge_client(played, "sdk")
+    assert charge.finding.signature == "sdk|client|client-association|id-other-type"

@@ -1,0 +1,68 @@
+"""What the pages and examples of the gate say is what the code has."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from fuzz.cli import cli
+from fuzz.gate.client_attacks import ATTACKS
+from oracles.rules import ORACLE_RULES
+from targets.command.records import Launch
+from targets.effects.available import NAMES, Recording
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("docs/gate-client.md", "examples/gate-client/python_sdk_client.py")
+WORKFLOW = ROOT / "examples" / "github-actions" / "gate.yml"
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def gate_lines() -> list[str]:
+    typed = [re.findall(r"^\s*\$? ?(wirefence gate .*)$", text(page), re.M) for page in PAGES]
+    return sorted({line for lines in typed for line in lines})
+
+
+def parse(line: str) -> click.Context:
+    _, name, *words = shlex.split(line)
+    with cli.make_context("wirefence", [name]) as context:
+        command = cli.get_command(context, name)
+        assert command is not None
+        return command.make_context(name, words, parent=context)
+
+
+@pytest.mark.parametrize("line", gate_lines())
+def test_each_line_to_type_parses(line: str) -> None:
+    assert parse(line).params["client"] is True
+
+
+def test_the_workflow_s_command_parses_with_every_file_it_uploads() -> None:
+    workflow = WORKFLOW.read_text(encoding="utf-8")
+    block = workflow[workflow.index("wirefence gate") : workflow.index(" > .wirefence-summary.md")]
+    line = block.replace("\\\n", " ").replace("$budget", "quick").replace("$ARGS", "{}")
+    params = parse(line).params
+    for name in ("junit", "sarif", "out"):
+        assert f"            {params[name]}\n" in workflow
+    assert params["form"] == "markdown"
+
+
+def test_every_recorder_is_on_the_page_in_its_order_and_with_its_blind_spots() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", text("docs/effects.md"), re.M)
+    assert tuple(rows) == NAMES
+    with Recording.of(Launch(("server",), {}, ROOT / "docs")) as recording:
+        for recorder in recording.recorders:
+            assert len(recorder.blind) > 20
+
+
+def test_the_page_of_client_mode_names_the_rules_and_counts_the_attacks() -> None:
+    page = text("docs/gate-client.md")
+    assert all(f"`{rule}`" in page for rule in ORACLE_RULES["client"])
+    assert "some sixty" in page
+    assert 55 <= len(ATTACKS) <= 65
+    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
