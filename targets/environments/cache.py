@@ -96,7 +96,7 @@ def _fill(
     local = spec.source == "path"
     label = Path(spec.wanted).name if local else spec.name
     target = spec.wanted if local else f"{spec.name}{spec.wanted}"
-    request = Request(target, label, spec.pinned)
+    request = Request(target, label, spec.pinned, local)
     installer.create(part, interpreter, held)
     installer.install(part, request, interpreter, held)
     name, version = _installed(part / "bin" / "python", spec)

@@ -44,7 +44,8 @@ _ABSENT = re.compile(
 _OFFERED = re.compile(r"\(from versions: ([^)]*)\)")
 _REASON = re.compile(r"^\s*(?:[\w.]*Error|error|fatal)\b:?.*", re.IGNORECASE | re.MULTILINE)
 _EMPTY_REASON = re.compile(
-    r"subprocess-exited|metadata-generation|failed-wheel|failed to (?:download and )?build", re.I
+    r"subprocess-exited|metadata-generation|failed-wheel|failed to (?:download and )?build|backend returned",
+    re.I,
 )
 
 
@@ -55,6 +56,7 @@ class Request:
     target: str
     name: str
     version: str = ""
+    local: bool = False
 
     @property
     def label(self) -> str:
@@ -184,8 +186,9 @@ def _explained(
     if _other_python(said, request):
         return TargetError(f"{what} does not support {where}", "name another Python with --python")
     if _BUILD.search(said):
+        no_wheel = "" if request.local else f"{what} has no wheel for {where} and "
         return TargetError(
-            f"{what} has no wheel for {where} and building it failed: {_reason(said)}",
+            f"{no_wheel}building {'it' if no_wheel else what} failed: {_reason(said)}",
             "choose a version or a Python with a wheel, or install what the build lacks",
         )
     if _TAGS.search(said):

@@ -86,7 +86,6 @@ def _rapidjson(module: Any) -> Library:
     relaxed = module.PM_COMMENTS | module.PM_TRAILING_COMMAS
     library = _usual(module)
     extra = [
-        Reader("native", partial(read, number_mode=module.NM_NATIVE), default=False),
         Reader("relaxed", partial(read, parse_mode=relaxed), default=False),
         Reader("no-nan", partial(read, allow_nan=False), default=False),
     ]
@@ -153,8 +152,8 @@ _END = object()
 def encode(value: Any) -> bytes:
     """The canonical bytes of a value: those of marshal version 2, at any depth and for any value.
 
-    What does not come back equal takes the slow way: a NaN, and text whose inside is not as Python
-    makes it (extensions have filled ASCII text with other bytes), which marshal would hide.
+    What does not come back equal takes the slow way: NaN, and text that is inside not as Python
+    makes it (extensions have put other bytes into ASCII text), which marshal would hide.
     """
     try:
         fast = marshal.dumps(value, 2)
@@ -241,6 +240,11 @@ def _request(source: BinaryIO, size: int) -> tuple[bytes, int, int, int, list[by
     return operation, flags, which, flush, items
 
 
+def _send(sink: BinaryIO, body: bytes) -> None:
+    sink.write(_SIZE.pack(len(body)) + body)
+    sink.flush()
+
+
 class Server:
     """Answers the batches of one parent with one library."""
 
@@ -257,24 +261,23 @@ class Server:
         """
         if deeper:
             return self.serve(source, deeper - 1)
-        while len(head := source.read(_SIZE.size)) == _SIZE.size:
-            operation, flags, which, flush, items = _request(source, _SIZE.unpack(head)[0])
-            one, began = self.makers[operation](which, flags), time.process_time()
-            faulthandler.dump_traceback_later(self.deadline * _PATIENCE, exit=True)
-            for start in range(0, len(items), flush):
-                results = []
-                for item in items[start : start + flush]:
-                    results.append(one(item))
-                peak = _peak() if start + flush >= len(items) else 0
-                self.send(_REPLY.pack(len(results), time.process_time() - began, peak), results)
-            faulthandler.cancel_dump_traceback_later()
-        os._exit(0)
-
-    def send(self, head: bytes, results: list[bytes]) -> None:
-        """Write one frame."""
-        body = head + b"".join(results)
-        self.sink.write(_SIZE.pack(len(body)) + body)
-        self.sink.flush()
+        try:
+            while len(head := source.read(_SIZE.size)) == _SIZE.size:
+                operation, flags, which, flush, items = _request(source, _SIZE.unpack(head)[0])
+                one, began = self.makers[operation](which, flags), time.process_time()
+                faulthandler.dump_traceback_later(self.deadline * _PATIENCE, exit=True)
+                for start in range(0, len(items), flush):
+                    results = []
+                    for item in items[start : start + flush]:
+                        results.append(one(item))
+                    peak = _peak() if start + flush >= len(items) else 0
+                    told = _REPLY.pack(len(results), time.process_time() - began, peak)
+                    _send(self.sink, told + b"".join(results))
+                faulthandler.cancel_dump_traceback_later()
+            os._exit(0)
+        except BaseException:  # noqa: BLE001 - the main thread would wait for ever
+            sys.excepthook(*sys.exc_info())
+            os._exit(1)
 
     def digester(self, which: int, flags: int) -> Callable[[bytes], bytes]:
         """Eight bytes for each outcome: its kind, and a hash of its value or its error's type."""
@@ -335,8 +338,8 @@ class Server:
 
 def _peak() -> int:
     """Largest resident memory; that of getrusage would begin with what the parent had."""
-    found = re.findall(rb"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_bytes())
-    return int(found[0]) * 1024 if found else 0
+    status = Path("/proc/self/status").read_bytes()
+    return int(re.findall(rb"VmHWM:\s+(\d+) kB", status)[0]) * 1024
 
 
 def _files(distribution: str) -> list[str]:
@@ -378,12 +381,8 @@ def _main() -> None:
         hello = _hello(settings, library)
     except BaseException as error:  # noqa: BLE001 - the parent words what did not start
         said = str(error) if isinstance(error, SystemExit) else repr(error)
-        hello = {"protocol": PROTOCOL, "error": said}
-    text = json.dumps(hello).encode()
-    sink.write(_SIZE.pack(len(text)) + text)
-    sink.flush()
-    if "error" in hello:
-        return
+        return _send(sink, json.dumps({"protocol": PROTOCOL, "error": said}).encode())
+    _send(sink, json.dumps(hello).encode())
     gc.freeze()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (settings["memory"], settings["memory"]))
