@@ -14,7 +14,7 @@ from targets.effects.available import Recording
 from targets.effects.python_audit import PythonAudit
 from tests.effects.driving import NODE, NONCE, PYTHON, drive, needs_node, start
 
-OTHERS = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python"))
+OTHERS = sorted(Path(sys.base_prefix).parent.glob("3.*/bin/python"))  # siblings of this one
 
 
 def printed(code: str, env: dict[str, str | None], cwd: Path, *options: str) -> list[str]:

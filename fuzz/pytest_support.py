@@ -1,0 +1,160 @@
+"""What the pytest plugin does once a test asks for it: replays, the gate, adapters.
+
+The key insight: a failure is told by the findings and the line that shows them again; a traceback
+through Wirefence would say nothing about the project under test.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzz.crashes.replay import replay
+from fuzz.crashes.rerun import Runners, Subject, subject_of
+from fuzz.crashes.shelf import Entry
+from fuzz.crashes.show import replayed
+from fuzz.drivers import block
+from fuzz.errors import UsageError
+from fuzz.examine import Examiner
+from fuzz.gate.baseline import load
+from fuzz.gate.records import Nominee, Options, Report
+from fuzz.gate.report import as_table
+from fuzz.gate.run import gate
+from fuzz.plan import both_policies
+from fuzz.report import printable
+from fuzz.store import Store
+from oracles.records import Finding
+from strategies.contract import Policy, Profile
+from targets.command.records import Launch
+from targets.records import GatewayFactory
+
+__all__ = ["Replays", "Wirefence"]
+
+_CASES = 200
+
+
+@dataclass(slots=True)
+class Replays:
+    """The replays of one run of pytest; reproducers of one subject share its processes.
+
+    ``target`` or ``command``, if given, stand in for what the reproducers were found on.
+    """
+
+    target: str
+    command: str
+    patience: float
+    _runners: dict[str, Runners] = field(default_factory=dict)
+
+    def replay(self, path: Path) -> tuple[bool, str]:
+        """Whether a reproducer did what is expected of it, and a text for people."""
+        try:
+            entry = Entry(path, *Store(path.parent.parent).get(path))
+            runners = self._for(self._subject(entry))
+        except UsageError as error:
+            return False, f"{error.cause}; {error.hint}"
+        said = replay(entry, runners, own=not (self.target or self.command))
+        return said.expected, replayed(said)
+
+    def _subject(self, entry: Entry) -> Subject:
+        if self.target:
+            return Subject(self.target)
+        if self.command:
+            launch = Launch(tuple(shlex.split(self.command)))
+            return Subject(entry.metadata.target, launch, options=entry.metadata.options)
+        return subject_of(entry.metadata)
+
+    def _for(self, subject: Subject) -> Runners:
+        key = repr(subject)
+        if key not in self._runners:
+            self._runners[key] = Runners(subject, patience=self.patience)
+        return self._runners[key]
+
+    def close(self) -> None:
+        """End the processes."""
+        for runners in self._runners.values():
+            runners.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Wirefence:
+    """What the ``wirefence`` fixture gives. Findings are put below ``folder``."""
+
+    folder: Path
+
+    def gate(  # noqa: PLR0913 - the options of `wirefence gate` that a test needs
+        self,
+        *command: str,
+        tool: str = "",
+        arguments: str = "{}",
+        seconds: float = 20.0,
+        env: Mapping[str, str | None] | None = None,
+        cwd: Path | None = None,
+        baseline: Path | None = None,
+        **options: Any,
+    ) -> Report:
+        """Run the gate on a server's launch command; fail the test for findings that are new.
+
+        ``tool`` names one that is safe to call, with ``{nonce}`` in the JSON ``arguments`` where
+        the action name goes; ``options`` are members of :class:`fuzz.gate.records.Options`. Returns
+        the report. Raises TargetError for a command that can't be started or talked to, UsageError
+        for options that don't fit the server.
+        """
+        nominee = Nominee(tool, arguments) if tool else None
+        launch = Launch(command, dict(env or {}), cwd)
+        chosen = Options(nominee=nominee, **options)
+        report = gate(launch, chosen, "quick", self.folder, _ignore, seconds=seconds)
+        if baseline is not None:
+            report = load(baseline).applied(report)
+        if any(not flaw.known for flaw in report.flaws):
+            pytest.fail(as_table(report), pytrace=False)
+        return report
+
+    def adapter(
+        self,
+        factory: GatewayFactory,
+        *,
+        cases: int = _CASES,
+        seed: int = 0,
+        policies: Sequence[Policy] = ("close", "continue"),
+        profile: Profile = "strict",
+    ) -> None:
+        """Run generated cases through an in-process adapter; fail the test for what is wrong.
+
+        ``factory`` is called with ``act`` and a contract, as README's ``adapter.py`` shows. Each
+        signature is told once, with the bytes of the first case that shows it.
+        """
+        targets = [
+            each
+            for each in both_policies(_name(factory), factory, profile)
+            if each.policy in policies
+        ]
+        examiner = Examiner((), [targets])
+        made = (case for number in count() for case in block(seed, number))
+        found: dict[str, tuple[Finding, bytes]] = {}
+        for case in islice(made, cases):
+            for each in examiner.examine(case):
+                found.setdefault(each.signature, (each, case.data))
+        if found:
+            pytest.fail("\n".join(_told(found)), pytrace=False)
+
+
+def _name(factory: GatewayFactory) -> str:
+    module = getattr(factory, "__module__", "adapter")
+    return f"{module}:{getattr(factory, '__qualname__', type(factory).__qualname__)}"
+
+
+def _told(found: Mapping[str, tuple[Finding, bytes]]) -> Iterator[str]:
+    yield f"{len(found)} findings"
+    for each, data in found.values():
+        yield printable(f"{each.oracle} {each.rule}: {each.summary} [{each.target}]")
+        yield f"    {data[:200]!r}"
+
+
+def _ignore(event: object) -> None:
+    del event
