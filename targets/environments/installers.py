@@ -44,8 +44,9 @@ _ABSENT = re.compile(
 _OFFERED = re.compile(r"\(from versions: ([^)]*)\)")
 _REASON = re.compile(r"^\s*(?:[\w.]*Error|error|fatal)\b:?.*", re.IGNORECASE | re.MULTILINE)
 _EMPTY_REASON = re.compile(
-    r"subprocess-exited|metadata-generation|failed-wheel|failed to (?:download and )?build|backend returned",
-    re.I,
+    r"subprocess-exited|metadata-generation|failed-wheel|failed to (?:download and )?build"
+    r"|backend returned",
+    re.IGNORECASE,
 )
 
 
