@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fuzz.gate.causes import CAUSES, PLAIN, Cause
+from fuzz.gate.causes import CAUSES, PLAIN, Cause, by_name
 from fuzz.gate.records import Facts, Options
 from fuzz.gate.wire import INITIALIZED, STATELESS, Names, initialize, listing, ping
 from oracles.records import Finding, finding
@@ -21,11 +21,12 @@ from targets.command.session import Session
 from targets.effects.counting import settled
 from targets.records import Trace
 
-__all__ = ["Started", "StartupFinding", "start", "startup_findings"]
+__all__ = ["Started", "StartupFinding", "cause_of", "start", "startup_findings"]
 
 _NUMBER = 999_990
 _LAST_WORDS = 0.3
 _END = 2.0
+_KIND = "startup-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,12 @@ class StartupFinding:
     finding: Finding
     started: Started
     offending: bytes
+
+
+def cause_of(found: Finding) -> Cause | None:
+    """The cause that a finding names; ``None`` for findings that are not of starts."""
+    kind = found.signature.rpartition("|")[2]
+    return by_name(kind.removeprefix(_KIND)) if kind.startswith(_KIND) else None
 
 
 def startup_findings(
@@ -146,7 +153,7 @@ def _judge(
     started: Started, usual: set[bytes], facts: Facts, plain: Started
 ) -> Iterator[StartupFinding]:
     """Findings of one start, one for each rule; stdout counts whatever the exit code was."""
-    kind = f"startup-{started.cause.name}"
+    kind = _KIND + started.cause.name
     news = b"".join(
         piece + b"\n" if whole else piece
         for piece, whole in _parts(started.stdout)

@@ -12,7 +12,7 @@ import pytest
 
 from fuzz.gate.causes import CAUSES, PLAIN, Cause, by_name
 from fuzz.gate.records import Facts, Options
-from fuzz.gate.startup import StartupFinding, start, startup_findings
+from fuzz.gate.startup import StartupFinding, cause_of, start, startup_findings
 from targets.command.records import Launch
 
 SERVER = Path(__file__).with_name("noisy_server.py")
@@ -39,6 +39,7 @@ def test_each_cause_finds_the_server_that_has_it(name: str) -> None:
     assert [each.finding.signature for each in found] == [
         f"noisy|transcript|out-not-json|startup-{name}"
     ]
+    assert cause_of(found[0].finding) == BY_NAME[name]
     assert found[0].offending in found[0].started.stdout
     assert found[0].offending
 
