@@ -14,6 +14,7 @@ from pathlib import Path
 from fuzz.gate.confirm import Confirmed
 from fuzz.gate.records import Facts, Flaw, Options, Seen
 from fuzz.gate.redact import Redactor
+from fuzz.gate.startup import cause_of
 from fuzz.store import Store
 from targets.command.records import Launch
 
@@ -45,8 +46,12 @@ class Filing:
         launch = launch or self.launch
         trial, finding = found.prepared.trial, found.charge.finding
         versions = {self.facts.name or self.facts.label: self.facts.release}
+        settings = self.options.settings()
+        cause = cause_of(finding)
+        if cause is not None:  # a replay makes the change of the cause itself
+            launch, settings = self.launch, {**settings, "cause": cause.name}
         path = self.store.save(
-            finding, trial.case, versions=versions, launch=launch, options=self.options.settings()
+            finding, trial.case, versions=versions, launch=launch, options=settings
         )
         transcript = path.with_suffix(".transcript")
         transcript.write_text(self.transcript(found), encoding="utf-8")

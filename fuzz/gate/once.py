@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from fuzz.gate.causes import by_name
 from fuzz.gate.controls import Controls
 from fuzz.gate.lab import Lab, Ready, ready
 from fuzz.gate.learn import learn
 from fuzz.gate.records import Facts, Options, Trial
 from fuzz.gate.smoke import at_the_end, missing_tools
+from fuzz.gate.startup import startup_findings
 from fuzz.gate.verdicts import Charge, judge
 from oracles.records import Finding
 from strategies.records import Case
@@ -47,6 +49,9 @@ def examine_command(
         if key not in _known:
             _known[key] = learn(lab)
         known = _known[key]
+        cause = by_name((settings or {}).get("cause", ""))
+        if cause is not None:  # a fault of starting, for which the start is made anew
+            return [each.finding for each in startup_findings(launch, known, options, [cause])]
         eof = not case.data.endswith(b"\n")
         trial = Trial("replay", "replay", "after", case, eof=eof)
         prepared = ready(trial, known.contract(options.profile, case.version))
