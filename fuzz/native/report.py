@@ -8,6 +8,7 @@ and the interpreter's call machinery below.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -82,7 +83,8 @@ def read_report(text: str) -> SanitizerReport | None:
         tool, fault = head
         rest = lines[number + 1 :]
         fault = _summarized(tool, rest) or fault
-        return SanitizerReport(tool, " ".join([fault, *_access(rest)]), _nearest(_stack(rest)))
+        near = _cycle if fault == "stack-overflow" else _nearest
+        return SanitizerReport(tool, " ".join([fault, *_access(rest)]), near(_stack(rest)))
     return None
 
 
@@ -143,12 +145,24 @@ def _module_of(place: str) -> str:
     return found[1] if found else "?"
 
 
-def _nearest(stack: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The innermost functions that are neither the sanitizer's nor the interpreter's calls."""
-    frames = [
+def _ours(stack: Iterable[tuple[str, str]]) -> list[str]:
+    """The functions of a stack that are not the sanitizer's."""
+    return [
         name
         for name, place in stack
         if not _TOOL_FRAME.match(name) and not _TOOL_PLACE.search(place)
     ]
+
+
+def _nearest(stack: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The innermost functions that are neither the sanitizer's nor the interpreter's calls."""
+    frames = _ours(stack)
     end = next((i for i, name in enumerate(frames) if _INTERPRETER.match(name)), len(frames))
     return tuple(frames[:end][:_DEPTH] or frames[:_DEPTH])
+
+
+def _cycle(stack: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The functions that call each other without end: where the stack runs out is an accident."""
+    frames = _ours(stack)
+    turning = sorted(name for name, times in Counter(frames).items() if times > 2)
+    return tuple(turning[:_DEPTH] or frames[:_DEPTH])

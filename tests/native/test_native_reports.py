@@ -123,6 +123,17 @@ def test_only_the_stack_of_the_fault_counts():
     assert report.frames == ("Reader::next",)
 
 
+def test_an_endless_recursion_is_known_by_its_cycle_wherever_it_ended():
+    def report(*innermost: str):
+        names = [*innermost, *["array", "value"] * 9]
+        lines = [f"    #{n} 0x7f{n} in {name} /src/a.c:{n}:1" for n, name in enumerate(names)]
+        head = "==1==ERROR: AddressSanitizer: stack-overflow on address 0x7ffe (pc 0x1)"
+        return read_report("\n".join([head, *lines]))
+
+    assert report("memo", "value") == report() == report("value")
+    assert report().kind == "AddressSanitizer stack-overflow in array < value"
+
+
 def test_a_report_that_breaks_off_anywhere_is_still_a_finding():
     begin = HEAP.index("READ of")
     found = [sanitizer_finding(HEAP[:end], "ujson") for end in range(begin, len(HEAP))]
