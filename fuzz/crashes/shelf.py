@@ -132,7 +132,7 @@ def pick(names: Iterable[str], folders: Iterable[Path]) -> list[Entry]:
 
 def _named(name: str, entries: list[Entry]) -> Entry:
     path = Path(name)
-    if path.exists():
+    if path.is_file():
         path = path.with_suffix(".frame")
         metadata, case = Store(path.parent.parent).get(path)
         return Entry(path, metadata, case)

@@ -45,6 +45,9 @@ def simpler_values(token: bytes) -> Iterator[bytes]:
         yield from _rounded(token)
         if len(token) <= _LONG:
             yield from _each(token, _DIGIT, (b"0", b"1"))
+    else:
+        yield _LETTERS.sub(b"a", token)
+        yield _DIGIT.sub(b"0", token)
     yield from _each(token, _ODD, _ODD_FORMS)
 
 

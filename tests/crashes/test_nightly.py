@@ -15,7 +15,7 @@ from fuzz.crashes.config import Nightly, load
 from fuzz.crashes.nightly import nightly
 from fuzz.crashes.shelf import scan
 from fuzz.errors import UsageError
-from tests.crashes.conftest import ROOT, Git, Wirefence, filed
+from tests.crashes.conftest import CALL, ROOT, Git, Wirefence, filed, noisy
 
 QUICK = """
 [nightly]
@@ -66,7 +66,12 @@ def test_an_error_of_the_configuration_names_the_key(tmp_path, text, said):
 def test_a_round_finds_minimizes_and_commits_one_file_for_the_fault(
     here, git: Git, wirefence: Wirefence
 ):
-    (here / "wirefence.toml").write_text(QUICK)
+    # Given inputs come first, so that a slow machine gets to the fault as well.
+    (here / "corpus").mkdir()
+    (here / "corpus/mark").write_bytes(noisy(b"\xef\xbb\xbf" + CALL % (99, 99)))
+    git("add", "corpus")
+    git("commit", "-q", "-m", "corpus")
+    (here / "wirefence.toml").write_text(QUICK + 'corpus = ["corpus"]')
     ran = wirefence("nightly", "--commit", "nightly")
     assert ran.code == 1
     assert ran.out.count("\n") == 1

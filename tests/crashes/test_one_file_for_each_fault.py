@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from fuzz.crashes.bucket import MANY, faults_of
@@ -15,7 +17,7 @@ from fuzz.store import case_from_bytes
 from oracles.records import Finding
 from targets.planted import BY_NAME
 
-BLOCKS = 8
+BLOCKS = 6
 
 FAULTS = {
     "skips-bad-lines": 4,
@@ -23,8 +25,8 @@ FAULTS = {
     "takes-byte-order-mark": 1,
     "takes-nan": 1,
     "takes-trailing-commas": 1,
-    "first-duplicate-wins": 1,
-    "takes-float-id": 1,
+    "first-duplicate-wins": 2,
+    "takes-float-id": 2,
     "ignores-version-member": 1,
     "acts-on-hybrids": 1,
     "retries-as-operator": 2,
@@ -33,10 +35,12 @@ FAULTS = {
 """Planted gateways, and the most files that what is found in each may become.
 
 More than one: silence and answers to blank lines stand apart from a reader that goes on; a reader
-that decodes with replacement shows bytes in its replies too.
+that decodes with replacement shows bytes in its replies too; and a symptom that needs the frame
+after a bad one has another cause if any bad frame will do.
 """
 
 
+@cache
 def smallest(name: str) -> list[Entry]:
     """A minimized entry for each signature that a short campaign finds."""
     planted = BY_NAME[name]
@@ -57,7 +61,7 @@ def smallest(name: str) -> list[Entry]:
         case = case_from_bytes(reduce(data, shows, limit=700).data, protocol=planted.version)
         return Entry(None, describe(each, case, versions={}), case)  # type: ignore[arg-type]
 
-    return [entry(*each) for each in list(found.values())[:14]]
+    return [entry(*each) for each in list(found.values())[:10]]
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -38,7 +38,7 @@ FRAME = json.dumps(
 CLASSES: tuple[tuple[bytes, bytes], ...] = (
     (b"-NaN", b"-NaN"),
     (b"[1,]", b"[0,]"),
-    (b"/*c*/1", b"/**/1"),
+    (b"/*c*/1", b"/**/0"),
     (b"01", b"00"),
     (b"1.", b"0."),
     (b"-.5", b"-"),
@@ -54,7 +54,7 @@ CLASSES: tuple[tuple[bytes, bytes], ...] = (
     (b"18446744073709551616", b'{"":0,"a":18446744073709551616}'),
     (b'{"a":1,"a":2}', b'{"a":0,"a":1}'),
     (b'{"a":1,"\\u0061":2}', b'{"a":0,"a":1}'),
-    (b'{"2":0,"1":0}', b'{"":0,"1":0}'),
+    (b'{"2":0,"1":0}', b'{"":0,"a":0}'),
 )
 """Spellings of divergence classes of the taxonomy, and the minimal form of how parsers split.
 
@@ -90,7 +90,7 @@ def test_depth_is_cut_to_what_is_needed(depth):
 
 
 def test_a_long_noisy_session_comes_out_as_its_one_short_frame():
-    noise = [FRAME.replace(b"b1c2-3", b"n%d" % n) + b"\n" for n in range(75)]
+    noise = [FRAME.replace(b"b1c2-3", b"n%d" % n) + b"\n" for n in range(80)]
     session = b"".join([*noise[:40], b'{"a": [1, {"b": NaN}]}\n', *noise[40:]])
     assert len(session) > 100_000
     made = reduce(session, lambda data: b"NaN" in data and data.endswith(b"\n"))
@@ -117,7 +117,7 @@ def test_what_is_returned_keeps_and_improvements_only_get_simpler():
     made = reduce(frame, lambda data: rule.search(data) is not None, better=seen.append)
     assert all(map(rule.search, seen))
     assert seen == sorted(seen, key=order, reverse=True)
-    assert made.data == seen[-1] == b"q000"[: len(made.data)]
+    assert made.data == seen[-1] == b"q0zz"
 
 
 def _two_things(data: bytes) -> bool:
