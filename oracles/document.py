@@ -114,8 +114,9 @@ class _Reader:
 
     def read(self) -> int:  # noqa: C901, PLR0912 - the hot loop: a call for each unit would double its cost
         """Read the whole text; the offset of a syntax fault, or -1."""
-        top: Any = None
-        wanted, closer = True, ""
+        due, opened, top, closer = self.due, self.opened, None, ""
+        shallow, wanted = min(self.max_depth, DEEPEST), True
+        value: Any
         for unit in _UNIT.finditer(self.text):
             name, value, word, after = unit.groups()
             if value is None and word is None:
@@ -135,6 +136,12 @@ class _Reader:
                         value = self._unescape(value, unit.start(_TEXT))
                 elif word in _DIGITS:
                     value = _DIGITS[word]
+                elif word in _CLOSER and len(due) < shallow:
+                    value = {} if word == "{" else []
+                    opened.append(value)
+                    due.append(_CLOSER[word])
+                    self.top, self.closer = value, due[-1]
+                    wanted = self.fresh = True
                 else:
                     value = self._value(word, name, unit.start(_TOKEN))
                     wanted = self.fresh
@@ -147,7 +154,11 @@ class _Reader:
                 if wanted:
                     top, closer = self.top, self.closer
             if after:
-                if after != "," or not closer or self.fresh:
+                if closer and after == closer and len(due) <= DEEPEST:
+                    del due[-1], opened[-1]
+                    top, closer = (opened[-1], due[-1]) if due else (None, "")
+                    self.top, self.closer, self.fresh = top, closer, False
+                elif after != "," or not closer or self.fresh:
                     fault = self._after(after)
                     if fault >= 0:
                         return unit.start(_AFTER) + fault
@@ -190,10 +201,7 @@ class _Reader:
     def _after(self, after: str) -> int:
         """Take the closers and the comma behind a value; the place of one that is wrong, or -1."""
         closers = after.rstrip(",")
-        if closers and closers == self.closer:
-            self.due.pop()
-            self._find_top()
-        elif closers:
+        if closers:
             due = "".join(self.due[: -len(closers) - 1 : -1])
             if due != closers:
                 return next((at for at, it in enumerate(due) if it != closers[at]), len(due))
