@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from fuzz.gate.client_records import Played
 from fuzz.gate.formats import explained
 from fuzz.gate.verdicts import Charge
+from fuzz.gate.wire import STATELESS
 from oracles.records import finding
 from strategies.contract import Profile
 
@@ -62,6 +63,8 @@ def _taken(played: Played, label: str) -> Iterator[Charge]:
 def _went_on(played: Played, label: str) -> Iterator[Charge]:
     """The handshake was never answered as it had to be, and yet the client went on."""
     if played.place != "handshake" or played.attack.expected != "reject":
+        return
+    if played.version == STATELESS:  # each request stands alone, and needs no discovery first
         return
     methods = [method for method in _methods(played.after) if method not in NOT_A_SIGN]
     if methods:

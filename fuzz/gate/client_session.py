@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shlex
 import socket
@@ -39,6 +40,7 @@ PREFIX = b"wirefence-result "
 """Begins a line of stderr that holds a result, for clients that write no file."""
 
 _RELAY = Path(__file__).with_name("client_relay.py")
+_MESSAGE = re.compile(rb"\s*\{[^\n]*\"jsonrpc\"")
 _TICK = 0.002
 _CHUNK = 1 << 16
 _CUT_PAUSE = 0.02
@@ -182,7 +184,7 @@ class _Talk:
                 self.close()
             return data or b""
         out = self.process.stdout.data
-        if not self._direct and out.lstrip()[:1] == b"{":
+        if not self._direct and _MESSAGE.match(out):
             self._direct = True
         if not self._direct:
             return b""

@@ -48,13 +48,17 @@ def explained(rule: str) -> tuple[str, str]:
     return rule, ""
 
 
+def _where(place: str) -> str:
+    return "at the end" if place == "end" else f"{place} the handshake"
+
+
 def _body(flaw: Flaw, report: Report, hide: Redactor) -> str:
     """All that a maintainer needs, line by line."""
     statement, source = explained(flaw.finding.rule)
     changes = " ".join(f"{name}={value}" for name, value in report.changes.items())
     rows = (
         ("rule", f"{flaw.finding.rule}: {statement} ({source})"),
-        ("trial", f"{flaw.trial}, {flaw.place} the handshake"),
+        ("trial", f"{flaw.trial}, {_where(flaw.place)}"),
         ("offending bytes", _bytes(flaw.offending, hide)),
         ("command", report.command),
         ("environment", changes),
@@ -95,7 +99,7 @@ def junit(report: Report, hide: Redactor = _PATTERNS_ONLY) -> bytes:
 
 def _passed(report: Report, hide: Redactor) -> Iterator[ET.Element]:
     for (family, place), attempt in sorted(report.tally.attempts.items()):
-        name = _safe(f"{family}, {place} the handshake: {attempt.sent} sent", hide)
+        name = _safe(f"{family}, {_where(place)}: {attempt.sent} sent", hide)
         yield ET.Element("testcase", {"classname": "wirefence.trials", "name": name, "time": "0"})
 
 

@@ -6,10 +6,11 @@ request for any host sees what a server would have sent out, and nothing leaves 
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from targets.command.records import Launch
@@ -56,26 +57,31 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.parse_request():
             self.server.seen.append(Observed("http", "http", line, b"", time.monotonic()))
             return
-        content = bytes(self.headers) + self._body()
-        self.server.seen.append(Observed("http", "http", line, content, time.monotonic()))
+        content = bytearray(bytes(self.headers))
+        with contextlib.suppress(ValueError, OSError):  # a request counts however badly it ends
+            for part in self._body():
+                content += part
+        self.server.seen.append(Observed("http", "http", line, bytes(content), time.monotonic()))
         self._answer()
 
-    def _body(self) -> bytes:
+    def _body(self) -> Iterator[bytes]:
         if "chunked" in self.headers.get("Transfer-Encoding", "").lower():
-            return self._chunks()
+            yield from self._chunks()
+            return
         length = self.headers.get("Content-Length", "0")
-        return self.rfile.read(min(int(length), _LIMIT)) if length.isdecimal() else b""
+        if length.isdecimal():
+            yield self.rfile.read(min(int(length), _LIMIT))
 
-    def _chunks(self) -> bytes:
+    def _chunks(self) -> Iterator[bytes]:
         """The chunks as they are, sizes removed (RFC 9112, section 7.1)."""
-        body = b""
-        while len(body) < _LIMIT:
-            size = self.rfile.readline(1024).partition(b";")[0].strip()
-            if not size or int(size, 16) == 0:
-                break
-            body += self.rfile.read(min(int(size, 16), _LIMIT))
+        left = _LIMIT
+        while left > 0:
+            size = int(self.rfile.readline(1024).partition(b";")[0] or b"0", 16)
+            if size <= 0:
+                return
+            yield self.rfile.read(min(size, left))
             self.rfile.readline(8)
-        return body
+            left -= size
 
     def _answer(self) -> None:
         if self.command == "CONNECT":  # inside would be TLS, which no one can read
