@@ -151,7 +151,7 @@ def _parsers(targets: tuple[str, ...], note: Note) -> Check:
 
 
 def planted_reader(name: str) -> ParserConfig:
-    """The document stage of a planted gateway, behind framing, as a parser of the strict profile."""
+    """The document stage of a planted gateway as a parser of the strict profile."""
     fault = name.partition(":")[2]
     if fault not in PLANTED:
         raise UsageError(f"there is no planted fault {fault!r}", "see docs/planted.md")

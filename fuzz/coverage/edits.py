@@ -44,6 +44,25 @@ class Hand:
 Make = Callable[[Tree, Hand], Edit | None]
 
 _SPACES = (b" ", b"\t", b"\r", b"  ")
+_CONFUSIONS = (
+    *(b"true", b"false", b"null", b"0", b"1", b"-0", b"1.0", b"1.5", b"1e2", b'""', b'"1"'),
+    *(b"[]", b"{}", b"[1]", b'"{}"', b'"2.0"', b"2.0", b"9007199254740993"),
+)
+_MISSPELLINGS = (
+    *(b"NaN", b"Infinity", b"-Infinity", b"01", b"-01", b"+1", b"1.", b".5", b"0x1", b"1e", b"-"),
+    *(b"None", b"True", b"undefined", b"'a'", b"[1,]", b'{"a":1,}', b"[,1]", b"1 2", b"{}{}"),
+    *(b"/**/1", b"1//\r", b"#\r1", b'"\x01"', b'"\t"', b'"\x7f"', b'"\\x41"', b'"\\u12"', b'"\\'),
+    *(
+        b'"\\ud800"',
+        b'"\\udc00\\ud800"',
+        b'"\xff"',
+        b'"\xed\xa0\x80"',
+        b'"\xc0\xaf"',
+        b"\xef\xbb\xbf1",
+    ),
+    *(b"\x0c1", b"\xc2\xa01", b"1\x00", b'"\x00"', b"1e999", b"-1e-999", b"{1:2}", b"{a:1}", b"[1"),
+)
+_OUTER = 6
 _WORDS = (b"true", b"false", b"null")
 _BLANK = b" \t\r"
 
@@ -94,6 +113,29 @@ def change_word(tree: Tree, hand: Hand) -> Edit | None:
     """One literal for another, or for any value."""
     span = hand.pick(tree.words)
     return span and (*span, hand.source.choice(_WORDS))
+
+
+def confuse(tree: Tree, hand: Hand) -> Edit | None:
+    """A value of another type for one of the outer members: what sloppy readers take for it."""
+    members = tree.members[-_OUTER:]
+    member = hand.pick(members)
+    return member and (member[2], member[3], hand.source.choice(_CONFUSIONS))
+
+
+def misspell(tree: Tree, hand: Hand) -> Edit | None:
+    """What no grammar of JSON makes and some readers take, in place of a value."""
+    span = hand.pick(tree.values())
+    return span and (*span, hand.source.choice(_MISSPELLINGS))
+
+
+def concatenate(tree: Tree, hand: Hand) -> Edit | None:
+    """One more value behind, or before, the only one of a line."""
+    span = hand.pick(tree.tops)
+    if span is None:
+        return None
+    if hand.source.chance(1, 3):
+        return span[0], span[0], hand.value() + b" "
+    return span[1], span[1], hand.source.choice((b"", b" ", b",")) + hand.value()
 
 
 def rename(tree: Tree, hand: Hand) -> Edit | None:
@@ -233,7 +275,8 @@ def scramble_token(tree: Tree, hand: Hand) -> Edit | None:
 
 EDITS: tuple[Make, ...] = (
     *(replace_member, replace_member, replace_value, replace_item),
-    *(change_number, change_string, change_word, change_number),
+    *(change_number, change_string, change_word, change_number, confuse, confuse),
+    *(misspell, misspell, concatenate),
     *(rename, rename, escape, splice_string, delete, delete, repeat, repeat),
     *(insert, insert, insert, wrap, unwrap, exchange, space, scramble_token),
 )

@@ -67,8 +67,8 @@ class Fresh:
         return self._values.take()
 
     def document(self) -> bytes:
-        """One JSON document without LF: any text, or a message."""
-        return self.value() if self._source.chance(1, 2) else self._messages.take()
+        """One JSON document without LF, made anew: any text, or a message."""
+        return self._value() if self._source.chance(1, 2) else self._message()
 
     def message(self) -> bytes:
         """A valid MCP message of any version and direction, without LF."""

@@ -28,7 +28,7 @@ Scramble = Callable[[bytes, int], bytes]
 
 _Way = Literal["tree", "lines", "fresh", "damage", "bytes"]
 _WAYS: dict[Form, tuple[_Way, ...]] = {
-    "document": ("tree",) * 46 + ("fresh",) * 10 + ("damage",) + ("bytes",) * 4,
+    "document": ("tree",) * 46 + ("fresh",) * 6 + ("damage",) + ("bytes",) * 4,
     "session": ("tree",) * 14 + ("lines",) * 9 + ("fresh",) * 3 + ("damage",) * 3 + ("bytes",) * 2,
 }
 _LARGE: dict[Form, int] = {"document": 600, "session": 3_000}

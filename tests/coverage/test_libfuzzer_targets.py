@@ -24,8 +24,9 @@ def test_each_target_is_an_executable_file_with_a_small_seed_corpus() -> None:
         assert max(path.stat().st_size for path in files) <= 1_500
 
 
-def test_a_healthy_target_runs_its_seeds_and_ends_with_0(target) -> None:
-    ran = target("fuzz_gateway", "-runs=60", str(seeds_of("fuzz_gateway")))
+def test_a_healthy_target_runs_its_seeds_and_ends_with_0(target, hostile: Path) -> None:
+    (hostile / "corpus").mkdir()  # libFuzzer adds to the first folder that it is given
+    ran = target("fuzz_gateway", "-runs=60", "corpus", str(seeds_of("fuzz_gateway")))
     assert ran.code == 0, ran.log[-2_000:]
     assert "DONE" in ran.log
     assert "targets.gateway.session" in ran.log  # what is under test is instrumented

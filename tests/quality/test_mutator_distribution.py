@@ -75,7 +75,7 @@ def test_most_documents_are_json_and_some_are_not() -> None:
 @pytest.mark.parametrize("form", ["document", "session"])
 def test_most_inputs_are_new(form: Form) -> None:
     made = list(grown(form, tree=True))
-    assert len(set(made)) > 0.85 * len(made)
+    assert len(set(made)) > 0.8 * len(made)
 
 
 def test_documents_are_of_every_type_and_many_shapes() -> None:
