@@ -11,12 +11,13 @@ from fuzz import bench as benchmarks
 from fuzz.commands.options import FORMAT
 from fuzz.coverage import bench as coverage
 from fuzz.errors import NOTHING
+from fuzz.gate import bench as gate
 
 __all__ = ["command"]
 
 
 @click.command("bench")
-@click.argument("what", type=click.Choice(["parts", "fuzz"]), default="parts")
+@click.argument("what", type=click.Choice(["parts", "fuzz", "gate"]), default="parts")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=1),
@@ -28,13 +29,14 @@ __all__ = ["command"]
 def command(what: str, seconds: float, form: str) -> int:
     """Measure the grammar, the parser loop, the judge and the gateway, in CPU time.
 
-    With 'fuzz': the tree mutator and libFuzzer's own side by side, each from an empty corpus.
+    With 'fuzz': the tree mutator and libFuzzer's own side by side, each from an empty corpus. With
+    'gate': bad frames against good ones, in wall time, by each stdio server that is installed.
     """
     if what == "fuzz":
         rows = coverage.measure(seconds)
         said = [{**asdict(row), "rate": row.rate} for row in rows]
         click.echo(json.dumps(said, indent=1) if form == "json" else coverage.as_table(rows))
         return NOTHING
-    figures = benchmarks.measure()
+    figures = gate.measure() if what == "gate" else benchmarks.measure()
     click.echo(benchmarks.as_text(figures) if form == "json" else benchmarks.as_table(figures))
     return NOTHING

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import get_args
 
@@ -161,7 +162,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     known = _baseline(expected_file, fresh=update_baseline)
     if attacks and not client:
         raise UsageError("--attack without --client", "attacks are for clients")
-    with redirect_stdout(sys.stderr):
+    with redirect_stdout(sys.stderr), _ending_in_order():
         tell = plain(sys.stderr)
         if client:
             limit = seconds or SECONDS[budget]
@@ -178,6 +179,20 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     _put(sarif, lambda: formats.sarif(report, hide).encode())
     write(_shown(report, hide, form))
     return FOUND if any(not flaw.known for flaw in report.flaws) else NOTHING
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """In the block, SIGTERM is what Ctrl-C is: servers are ended, and what was found is told."""
+    try:
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    except ValueError:  # not the main thread: whoever runs us there ends us
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _launch(words: tuple[str, ...], changes: tuple[str, ...], cwd: Path | None) -> Launch:

@@ -23,6 +23,7 @@ __all__ = ["Maker"]
 
 _PLACES: tuple[Place, ...] = ("before", "within", "after")
 _TRIES = 16
+_FEW = 3
 _METHODS = ("initialize", "ping", "tools/list", "server/discover")
 
 
@@ -196,12 +197,16 @@ class Maker:
     ) -> Trial | None:
         """Damage by one operator, at the most tempting of a few places."""
         first: Trial | None = None
+        seen: set[bytes] = set()
         for attempt in range(_TRIES):
             source = RandomSource(_seed_of(operator.name, self.seed, turn * _TRIES + attempt))
             trial = self._damaged_once(operator, names, source, place)
-            if trial is None or tempting(trial.case.data, self.wording.tool):
+            if trial is None or tempting(trial.case.data, self.wording):
                 return trial
             first = first or trial
+            seen.add(trial.case.data)
+            if attempt == _FEW and len(seen) == 1:
+                break  # this operator has but one way
         return first
 
     def _damaged_once(
@@ -284,26 +289,31 @@ def _seed_of(name: str, seed: int, turn: int) -> int:
     return int.from_bytes(f"{seed}:{turn}:{name}".encode(), "big")
 
 
-def tempting(data: bytes, tool: bytes) -> bool:
+def tempting(data: bytes, wording: Wording) -> bool:
     """Whether a lenient reader would still find every word that it acts on.
 
     Damage to the name of a member, say, is refused by every reader and proves little.
     """
     for line in data.split(b"\n"):
         text = line.decode("utf-8", "replace")
-        if '"id"' in text and '"method"' in text and not _whole(text, tool):
+        if '"id"' in text and '"method"' in text and not _whole(text, wording):
             return False
     return True
 
 
-def _whole(text: str, tool: bytes) -> bool:
+def _whole(text: str, wording: Wording) -> bool:
     try:
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return False
-    if not isinstance(value, dict) or not {"jsonrpc", "method", "id"} <= value.keys():
+    if not isinstance(value, dict) or not {"method", "id"} <= value.keys():
+        return False
+    if value.get("jsonrpc") != "2.0":
         return False
     if value["method"] != "tools/call":
         return value["method"] in _METHODS
     params = value.get("params")
-    return isinstance(params, dict) and json.dumps(params.get("name")).encode() == tool
+    if not isinstance(params, dict) or json.dumps(params.get("name")).encode() != wording.tool:
+        return False
+    arguments = params.get("arguments")
+    return not wording.key or (isinstance(arguments, dict) and wording.key in arguments)

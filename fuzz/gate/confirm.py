@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 
 from fuzz.crashes.reduce import reduce
 from fuzz.gate.controls import Controls
-from fuzz.gate.lab import Lab, Ready, ready
+from fuzz.gate.lab import Lab, Ready, ready, renamed
 from fuzz.gate.records import Facts, Seen, Trial
 from fuzz.gate.verdicts import Charge, judge
 from fuzz.gate.warm import Warm
 from fuzz.gate.wire import restamp
 from fuzz.store import case_from_bytes
 
-__all__ = ["Confirmed", "Confirmer"]
+__all__ = ["Confirmed", "Confirmer", "Examined"]
 
 _GRACE = 0.3
 _HEAVY = 100_000
@@ -39,6 +39,15 @@ class Confirmed:
     seen: Seen
 
 
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A trial as it was run in a fresh process, what was seen, and what that breaks."""
+
+    prepared: Ready
+    seen: Seen
+    charges: list[Charge]
+
+
 @dataclass(slots=True)
 class Confirmer:
     """Runs trials again in fresh processes, and makes them smaller.
@@ -53,11 +62,12 @@ class Confirmer:
     seconds: float
     number: Callable[[], int]
 
-    def examine(self, prepared: Ready, *, grace: float = _GRACE) -> tuple[Seen, list[Charge]]:
-        """A trial in a fresh process, beside its control session."""
-        seen = self.lab.run(prepared, self.facts, grace=grace)
-        control = self.controls.of(prepared)
-        return seen, judge(prepared, seen, self.facts, control)
+    def examine(self, prepared: Ready, *, grace: float = _GRACE) -> Examined:
+        """A trial in a fresh process, under names of its own, beside its control session."""
+        contract = self.facts.contract(self.lab.options.profile, prepared.trial.case.version)
+        fresh = renamed(prepared, self.number(), contract)
+        seen = self.lab.run(fresh, self.facts, grace=grace)
+        return Examined(fresh, seen, judge(fresh, seen, self.facts, self.controls.of(fresh)))
 
     def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
         """Everything that a fresh process shows of a trial, in its smallest form if that will do.
@@ -66,11 +76,10 @@ class Confirmer:
         server that hangs in a fresh process has merely lost a reply in one that is shared.
         """
         small = self._shrunk(prepared, signature)
-        seen, charges = self.examine(small)
-        if small is not prepared and not _shows(charges, signature):
-            small = prepared
-            seen, charges = self.examine(small)
-        return [Confirmed(charge, small, seen) for charge in charges]
+        found = self.examine(small)
+        if small is not prepared and not _shows(found.charges, signature):
+            found = self.examine(prepared)
+        return [Confirmed(charge, found.prepared, found.seen) for charge in found.charges]
 
     def _shrunk(self, prepared: Ready, signature: str) -> Ready:
         """The smallest form that still shows the signature, in a living server if that is safe."""
@@ -101,8 +110,8 @@ class Confirmer:
         return _shows(judge(prepared, seen, self.facts), signature)
 
     def _cold_keeps(self, trial: Trial, opening: bytes, data: bytes, signature: str) -> bool:
-        _, charges = self.examine(self._made(trial, opening + data, trial.number), grace=0.1)
-        return _shows(charges, signature)
+        made = self._made(trial, opening + data, trial.number)
+        return _shows(self.examine(made, grace=0.1).charges, signature)
 
     def _made(self, trial: Trial, data: bytes, number: int) -> Ready:
         case = case_from_bytes(restamp(data, number), protocol=trial.case.version)

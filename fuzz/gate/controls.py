@@ -6,9 +6,10 @@ a rejected frame is a fault. Sessions that differ in nothing but names have one 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from fuzz.gate.lab import Lab, Ready, ready
+from fuzz.gate.lab import Lab, Ready, ready, renamed
 from fuzz.gate.records import Facts, Seen
 from fuzz.gate.wire import anonymous
 from oracles.state import control_of
@@ -19,8 +20,8 @@ __all__ = ["Controls"]
 class Controls:
     """Control sessions by the frames that they keep."""
 
-    def __init__(self, lab: Lab, facts: Facts) -> None:
-        self._lab, self._facts = lab, facts
+    def __init__(self, lab: Lab, facts: Facts, number: Callable[[], int]) -> None:
+        self._lab, self._facts, self._number = lab, facts, number
         self._known: dict[tuple[bytes, str, bool], Seen] = {}
 
     def of(self, prepared: Ready) -> Seen | None:
@@ -37,5 +38,7 @@ class Controls:
         if key not in self._known:
             trial = replace(prepared.trial, case=case, opening=0, warm=False, name="control")
             contract = self._facts.contract(self._lab.options.profile, case.version)
-            self._known[key] = self._lab.run(ready(trial, contract), self._facts)
+            # Its calls are calls like others: a name that has been used may be refused.
+            prepared = renamed(ready(trial, contract), self._number(), contract)
+            self._known[key] = self._lab.run(prepared, self._facts)
         return self._known[key]

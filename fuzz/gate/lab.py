@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzz.gate.records import Facts, Options, Seen, Trial
-from fuzz.gate.wire import LAST, Names, ping
+from fuzz.gate.wire import LAST, Names, ping, restamp
 from oracles.records import FrameVerdict, Judgement, ReplyVerdict
 from oracles.session import judge_session
 from oracles.transcript_judge import judge_reply
@@ -25,7 +25,7 @@ from targets.command.session import Session, Spares
 from targets.effects.available import Recording, Watching
 from targets.records import Ending
 
-__all__ = ["Key", "Lab", "Ready", "Replies", "Watched", "is_owed", "ready", "responses"]
+__all__ = ["Key", "Lab", "Ready", "Replies", "Watched", "is_owed", "ready", "renamed", "responses"]
 
 Key = tuple[type, str | int]
 """An id with its type: ``1`` and ``"1"`` are two ids."""
@@ -72,6 +72,14 @@ def ready(trial: Trial, contract: Contract) -> Ready:
     judgement = judge_session(trial.case.data, contract)
     owed = frozenset((type(i), i) for f in judgement.frames if is_owed(f) for i in f.ids)
     return Ready(trial, judgement, owed)
+
+
+def renamed(prepared: Ready, number: int, contract: Contract) -> Ready:
+    """The same trial under names that nothing has used: a call may work only once for a name."""
+    trial = prepared.trial
+    frames = tuple(replace(f, raw=restamp(f.raw, number)) for f in trial.case.frames)
+    case = replace(trial.case, frames=frames)
+    return ready(replace(trial, case=case, number=number), contract)
 
 
 def responses(verdict: ReplyVerdict) -> Iterable[ReplyVerdict]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 
 from fuzz.gate.causes import by_name
 from fuzz.gate.controls import Controls
-from fuzz.gate.lab import Lab, Ready, ready
+from fuzz.gate.lab import Lab, Ready, ready, renamed
 from fuzz.gate.learn import learn
 from fuzz.gate.records import Facts, Options, Trial
 from fuzz.gate.smoke import at_the_end, missing_tools
@@ -24,6 +25,7 @@ from targets.command.records import Launch
 __all__ = ["examine_command"]
 
 
+_numbers = count(1)
 _known: dict[tuple[str, Options], Facts] = {}
 """What servers told about themselves: one case may be asked about many times in one process."""
 
@@ -37,10 +39,11 @@ def examine_command(
 ) -> list[Finding]:
     """Every finding that one case shows in one fresh process of ``launch``.
 
-    ``settings`` are those of :meth:`Options.settings`, ``target`` is the label in signatures. The
-    server is asked about itself the first time. A good session is also ended at once, to see
-    whether replies are lost and the process goes. Raises TargetError for a launch that fails,
-    UsageError for options that don't fit the server.
+    Names that the gate gave to calls are made new in the bytes, since a call may work only once for
+    a name. ``settings`` are those of :meth:`Options.settings`, ``target`` is the label in
+    signatures. The server is asked about itself the first time. A good session is also ended at
+    once, to see whether replies are lost and the process goes. Raises TargetError for a launch that
+    fails, UsageError for options that don't fit the server.
     """
     options = Options.of(settings or {}, label=target)
     lab = Lab(launch, options)
@@ -54,7 +57,8 @@ def examine_command(
             return [each.finding for each in startup_findings(launch, known, options, [cause])]
         eof = not case.data.endswith(b"\n")
         trial = Trial("replay", "replay", "after", case, eof=eof)
-        prepared = ready(trial, known.contract(options.profile, case.version))
+        contract = known.contract(options.profile, case.version)
+        prepared = renamed(ready(trial, contract), next(_numbers), contract)
         return [charge.finding for charge in _charges(lab, known, prepared)]
     finally:
         lab.close()
@@ -62,7 +66,7 @@ def examine_command(
 
 def _charges(lab: Lab, facts: Facts, prepared: Ready) -> list[Charge]:
     seen = lab.run(prepared, facts, grace=0.3)
-    control = Controls(lab, facts).of(prepared)
+    control = Controls(lab, facts, lambda: next(_numbers)).of(prepared)
     charges = judge(prepared, seen, facts, control)
     if all(frame.accepted for frame in prepared.judgement.frames):
         ended = replace(prepared, trial=replace(prepared.trial, eof=True))

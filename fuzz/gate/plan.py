@@ -53,7 +53,7 @@ def plan(maker: Maker, budget: Budget, numbers: Iterator[int], crashes: Path) ->
 def _parted(trials: Iterable[Trial], more: Iterator[Plan] | tuple[()] = ()) -> Plan:
     every = list(trials)
     warm = tuple(trial for trial in every if trial.warm)
-    return Plan(warm, tuple(trial for trial in every if not trial.warm), more)
+    return Plan(warm, tuple(in_turn(trial for trial in every if not trial.warm)), more)
 
 
 def _other_versions(maker: Maker, numbers: Iterator[int]) -> Iterator[Trial]:

@@ -109,7 +109,7 @@ class _Bench:
                 for name in frame.ids:
                     yield from self._owed(frame, (type(name), name))
         for key, got in self.answers.items():
-            if key not in self.owed and LAST not in numbers_in(str(key[1]).encode()):
+            if key not in self.owed and LAST not in numbers_in(_spelled(key)):
                 yield from self._stray(key, got)
         for reply, line in self.nameless:
             if reply.is_result:
@@ -210,8 +210,7 @@ class _Bench:
             for call in frame.calls:
                 granted |= tokens_in(json.dumps(call.arguments).encode())
             if self.waived(frame):
-                raw = self.case.data[frame.start : frame.end]
-                granted |= {token for token in tokens_in(raw) if not token.endswith(b"x")}
+                granted |= _asked(self.case.data[frame.start : frame.end])
         return granted
 
     def _unowned(self, token: bytes, effect: Observed) -> Charge:
@@ -300,14 +299,16 @@ class _Bench:
         """What follows a rejected frame is answered as if that frame had never come."""
         assert self.control is not None
         usual = {
-            anonymous(str(reply.id).encode()): (reply, line)
+            anonymous(_spelled((str, reply.id))): (reply, line)
             for line in self.control.lines
             for reply in responses(judge_reply(line, self.case.version))
+            if reply.id is not None
         }
         for key, got in self.answers.items():
-            if key in self.owed and anonymous(str(key[1]).encode()) in usual:
+            name = anonymous(_spelled(key))
+            if key in self.owed and name in usual:
                 reply, line = got[0]
-                known, other = usual[anonymous(str(key[1]).encode())]
+                known, other = usual[name]
                 if difference := _difference(reply, known):
                     text = f"{difference}; without the rejected frame: {other[:120]!r}"
                     frame = self.owners.asking(key)
@@ -315,8 +316,20 @@ class _Bench:
                     yield self.say("session", "session-state", method, text, line)
 
 
+def _spelled(key: Key) -> bytes:
+    """An id as text; lone surrogates pass, for a server may have sent any."""
+    return str(key[1]).encode("utf-8", "surrogatepass")
+
+
 def _what(why: str) -> str:
     return f"a frame that breaks {why}" if why in BY_ID else f"what is {why}"
+
+
+def _asked(raw: bytes) -> set[bytes]:
+    """Names in the arguments of a call that is whole: the judge has read it as JSON."""
+    params = json.loads(raw).get("params")
+    arguments = params.get("arguments") if isinstance(params, dict) else None
+    return tokens_in(json.dumps(arguments).encode())
 
 
 def _difference(reply: ReplyVerdict, control: ReplyVerdict) -> str:

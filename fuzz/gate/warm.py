@@ -1,8 +1,9 @@
 """Many trials in one living server: pipelined for speed, one at a time where that is in doubt.
 
 The key insight: this is a screen and no verdict. Every name and id is a trial's own, so most of
-what comes back can be told apart whatever its order; the trials for which it can't be are sent
-alone, and whatever looks wrong is run again in a fresh process by others.
+what comes back can be told apart whatever its order. Where something comes back that bears no name,
+the trials that it may belong to are sent again, alone; and whatever looks wrong is run again in a
+fresh process by others.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import islice
 from fuzz.gate.lab import Key, Lab, Ready, Replies, Watched, responses
 from fuzz.gate.records import Facts, Seen
 from fuzz.gate.wire import INITIALIZED, STATELESS, Names, initialize, numbers_in, tokens_in
+from oracles.records import ReplyVerdict
 from oracles.transcript_judge import judge_reply
 from targets.effects.records import Observed
 from targets.errors import TargetError
@@ -22,6 +24,7 @@ __all__ = ["Warm"]
 
 _WINDOW = 64
 _LINGER = 0.02
+_LONG = 65_536
 
 
 @dataclass(slots=True)
@@ -31,7 +34,7 @@ class _Window:
     trials: Sequence[Ready]
     lines: dict[int, list[bytes]] = field(default_factory=dict)
     effects: dict[int, list[Observed]] = field(default_factory=dict)
-    stray: list[bytes] = field(default_factory=list)
+    stray: list[ReplyVerdict] = field(default_factory=list)
     owed: set[Key] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -53,17 +56,15 @@ def _warm_ids(prepared: Ready) -> set[Key]:
     }
 
 
-def _alone(prepared: Ready) -> bool:
-    """Whether what a trial brings about can't be told from that of its neighbours.
+def _apart(prepared: Ready) -> bool:
+    """Whether a trial needs the server for itself: it asks for pauses, or takes megabytes."""
+    return bool(prepared.trial.case.cuts) or len(prepared.trial.case.data) > _LONG
 
-    So it is where its bad frame has no id of ours, or asks for pauses; and where it may take
-    megabytes.
-    """
-    trial = prepared.trial
+
+def _nameless(prepared: Ready) -> bool:
+    """Whether what a bad frame brings about may bear no name of ours: it has no id that we gave."""
+    trial, data = prepared.trial, prepared.trial.case.data
     frames = prepared.judgement.frames
-    data = trial.case.data
-    if trial.case.cuts or len(data) > 65_536:
-        return True
     bad = [f for f in frames if f.start >= trial.opening and not f.accepted]
     return any(
         not tokens_in(data[f.start : f.end]) or (not f.ids and f.layer == "rpc") for f in bad
@@ -78,6 +79,7 @@ class Warm:
         self._watched: Watched | None = None
         self._late: Callable[[], bool] = lambda: False
         self._read = 0
+        self._noise: set[str] = set()
         self.frames = 0
 
     def close(self) -> None:
@@ -86,14 +88,18 @@ class Warm:
             self._watched.stop()
             self._watched = None
 
+    def open(self) -> None:
+        """Have a server ready. Raises TargetError."""
+        self._living()
+
     def _living(self) -> Watched:
         """The living server, or a fresh one that has had its handshake. Raises TargetError."""
         if self._watched is None:
             self._watched = self._lab.fresh()
-            self._open(self._watched)
+            self._greet(self._watched)
         return self._watched
 
-    def _open(self, watched: Watched) -> None:
+    def _greet(self, watched: Watched) -> None:
         session, version = watched.session, self._facts.version
         if version != STATELESS:
             ident = Names(0).ident("h")
@@ -117,26 +123,23 @@ class Warm:
         The next window is on its way while the replies to the last one are read.
         """
         self._late = late
-        pending: _Window | None = None
+        pending = _Window(())
         source = iter(trials)
         while not late() and (batch := list(islice(source, _WINDOW))):
-            alone = [each for each in batch if _alone(each)]
-            window = _Window([each for each in batch if not _alone(each)])
+            window = _Window([each for each in batch if not _apart(each)])
             self._send(window)
-            if pending is not None:
-                failed = yield from self._settle(pending)
-                if failed:
+            again = yield from self._settle(pending)
+            apart = [each for each in batch if _apart(each)]
+            if again or apart:
+                if self._watched is not None:
+                    again += yield from self._settle(window)
+                else:
                     # What was behind a server that fell silent was never read: it is sent again.
-                    yield from self.one_by_one([*failed, *window.trials])
-                    window = _Window(())
+                    again += window.trials
+                window = _Window(())
+                yield from self.one_by_one([*again, *apart])
             pending = window
-            if alone:
-                failed = yield from self._settle(pending)
-                pending = None
-                yield from self.one_by_one([*failed, *alone])
-        if pending is not None:
-            failed = yield from self._settle(pending)
-            yield from self.one_by_one(failed)
+        yield from self.one_by_one((yield from self._settle(pending)))
 
     def _send(self, window: _Window) -> None:
         if window.trials:
@@ -148,16 +151,29 @@ class Warm:
         """Wait for the window's replies; give what is certain, return what must be run again."""
         if not window.trials:
             return []
-        watched = self._living()
-        complete = self._gather(watched, window)
-        if not complete or window.stray:
+        if not self._gather(self._living(), window):
             self.close()
             return list(window.trials)
+        again = self._suspects(window)
         for each in window.trials:
-            number = each.trial.number
-            lines, effects = tuple(window.lines[number]), tuple(window.effects[number])
-            yield each, Seen(lines, effects=effects, since=each.trial.opening)
-        return []
+            if each not in again:
+                number = each.trial.number
+                lines, effects = tuple(window.lines[number]), tuple(window.effects[number])
+                yield each, Seen(lines, effects=effects, since=each.trial.opening)
+        return again
+
+    def _suspects(self, window: _Window) -> list[Ready]:
+        """Trials that a line without a name may come from.
+
+        A result comes from one whose frame has no id of ours; what is no message from any, but
+        where a server writes the same kind of it again and again, once is enough.
+        """
+        rules = {verdict.rule for verdict in window.stray}
+        unknown = rules - self._noise - {""}
+        self._noise |= rules
+        if unknown:
+            return list(window.trials)
+        return [each for each in window.trials if _nameless(each)] if "" in rules else []
 
     def _gather(self, watched: Watched, window: _Window) -> bool:
         session = watched.session
@@ -186,7 +202,7 @@ class Warm:
         if mine is not None:
             window.lines[mine].append(line)
         elif verdict.rule not in ("", "mcp-method") or any(r.is_result for r in answered):
-            window.stray.append(line)
+            window.stray.append(verdict)
 
     def one_by_one(self, trials: Iterable[Ready]) -> Iterator[tuple[Ready, Seen]]:
         """What was seen of each trial, sent alone to a living server. Raises TargetError."""

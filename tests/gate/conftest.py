@@ -73,7 +73,7 @@ class Bench:
         lab = Lab(self.launch, self.options)
         prepared = ready(trial, self.facts.contract("strict"))
         seen = lab.run(prepared, self.facts)
-        control = Controls(lab, self.facts).of(prepared)
+        control = Controls(lab, self.facts, lambda: next(self.numbers)).of(prepared)
         charges = judge(prepared, seen, self.facts, control)
         return seen, {c.finding.signature.partition("|")[2] for c in charges}
 

@@ -24,6 +24,7 @@ FAULTS = [
         "non-action|act-rejected|life-not-initialized",
     ),
     ("OpensForAnything", "gate-no-id", "before", "non-action|act-rejected|life-not-initialized"),
+    ("LocksVersion", "version-array", "before", "session|session-state|initialize"),
     ("KeepsHalf", "truncate-line", "after", "liveness|live-hang|json-syntax"),
     ("DiesOfBadJson", "ugly-debug-line", "after", "liveness|live-crash|exit code 1 json-syntax"),
     ("Prints", "good", "after", "transcript|out-not-json|json-syntax"),

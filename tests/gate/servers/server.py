@@ -145,6 +145,17 @@ class OpensForAnything(Strict):
         return super().line(line)
 
 
+class LocksVersion(Strict):
+    """An initialize that is refused still decides on the version."""
+
+    locked = False
+
+    def line(self, line: bytes) -> bytes:
+        out = super().line(line)
+        self.locked |= b'"initialize"' in line and b'"result"' not in out
+        return out.replace(b'"2025-11-25"', b'"2025-06-18"') if self.locked else out
+
+
 class KeepsHalf(Strict):
     """What could not be read is put before the next line."""
 
