@@ -17,7 +17,7 @@ from fuzz.crashes.prune import prune
 from fuzz.crashes.schema import Status
 from fuzz.crashes.shelf import FINDINGS, REPRODUCERS, Entry, pick, scan
 from fuzz.crashes.show import as_json, as_list, cut, one, problem
-from fuzz.errors import FOUND, NOTHING
+from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.store import Store, read_case
 from targets.command.records import Launch
 
@@ -65,6 +65,7 @@ def show_command(names: tuple[str, ...], folder: Path) -> int:
 @click.option("--signature", default="", help="Only findings whose signature holds this.")
 @click.option("--status", type=_STATUS, default="open", show_default=True)
 @click.option("--note", default="", help="A sentence for the reader.")
+@click.option("--version", "versions", multiple=True, metavar="NAME=VERSION", help="Of a server.")
 @click.option("--classes", is_flag=True, help="One for each known divergence of the parsers.")
 @click.option("--minimize/--as-it-is", "smaller", default=True, show_default=True)
 @click.option("--commit", "and_commit", is_flag=True, help="Commit them at once.")
@@ -78,6 +79,7 @@ def add_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     signature: str,
     status: Status,
     note: str,
+    versions: tuple[str, ...],
     classes: bool,
     smaller: bool,
     and_commit: bool,
@@ -95,7 +97,15 @@ def add_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         if file is None:
             added = add_classes(Store(folder))
         else:
-            wanted = Wanted(target, signature, status, note, smaller=smaller, patience=patience)
+            wanted = Wanted(
+                target,
+                signature,
+                status,
+                note,
+                smaller=smaller,
+                patience=patience,
+                versions=dict(_pair(each) for each in versions),
+            )
             added = add(read_case(file), Launch(launch) if launch else None, wanted, Store(folder))
     for each in added.refused:
         write(f"refused  {cut(each, 400)}")
@@ -105,6 +115,13 @@ def add_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         return _commit(list(added.entries), folder, branch)
     write_index(folder)
     return FOUND if added.refused else NOTHING
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, version = text.partition("=")
+    if not (name and equals and version):
+        raise UsageError(f"{text!r} is no NAME=VERSION", "write for example --version server=1.2")
+    return name, version
 
 
 @command.command("commit")
@@ -130,7 +147,7 @@ def commit_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     another symptom of a fault, or does not replay in a fresh process: exit 1. A dirty index is
     refused as a whole: exit 2. Never pushes.
     """
-    shelf = scan(source)
+    shelf = scan(source, findings=True)
     for odd in shelf.problems:
         click.echo(problem(odd), err=True)
     entries = pick(names, (source,)) if names else list(shelf.entries)
@@ -140,6 +157,8 @@ def commit_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         write(f"refused  {refusal.entry.id}  {cut(refusal.why, 400)}")
     if good:
         _commit(good, folder, branch, message)
+    elif not refused:
+        write(f"There is nothing to commit below {cut(str(source))}.")
     return FOUND if refused else NOTHING
 
 

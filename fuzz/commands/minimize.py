@@ -55,7 +55,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         raise UsageError("nothing was named, or names and --all", "name findings or give --all")
     terms = Terms(seconds, workers, limit, patience)
     if everything:
-        shelf = scan(folder)
+        shelf = scan(folder, findings=True)
         for each in shelf.problems:
             click.echo(problem(each), err=True)
         entries = list(shelf.entries)

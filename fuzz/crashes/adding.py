@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import platform
 import tempfile
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -35,6 +35,7 @@ class Wanted:
     """What of a file's findings is filed, and as what.
 
     ``signature`` is a part of those wanted (all, if empty); ``smaller`` says whether to minimize.
+    ``versions`` are those of a server, which cannot be told from here.
     """
 
     target: str
@@ -43,6 +44,7 @@ class Wanted:
     note: str = ""
     smaller: bool = True
     patience: float = 60.0
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def _file(
     metadata = describe(
         found,
         case,
-        versions=_versions(found),
+        versions={**(_versions(found) if subject.launch is None else {}), **wanted.versions},
         launch=subject.launch,
         status=wanted.status,
         note=wanted.note,

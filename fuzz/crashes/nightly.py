@@ -257,7 +257,7 @@ def _minimize(config: Nightly, report: Report, notes: _Notes, say: Say) -> None:
 
 def _new(config: Nightly, report: Report) -> Shelf:
     """Findings that are no reproducers yet."""
-    found = scan(Path(config.work) / "findings")
+    found = scan(Path(config.work) / "findings", findings=True)
     known = scan(Path(config.reproducers)).signatures()
     report.problems += [each for each in found.problems if each not in report.problems]
     fresh = [each for each in found.entries if each.metadata.signature not in known]

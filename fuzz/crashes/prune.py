@@ -31,7 +31,7 @@ def prune(folder: Path, findings: Path, *, really: bool) -> Pruned:
 
     Without ``really``, only say so. Raises UsageError where something cannot be deleted.
     """
-    kept, loose = scan(folder), scan(findings)
+    kept, loose = scan(folder), scan(findings, findings=True)
     problems = [*kept.problems, *loose.problems]
     known = {entry.path.name: entry for entry in kept.entries}
     lines = [_leftover(each, really=really) for each in problems if each.redundant]

@@ -54,7 +54,10 @@ def subject_of(metadata: Metadata) -> Subject:
     try:
         launch = metadata.command.launch() if metadata.command else None
     except ValueError as error:
-        raise UsageError(f"it cannot be started again: {error}", "give the command anew") from error
+        raise UsageError(
+            f"it cannot be started again: {error}",
+            "pass it the secret in a variable of the environment and file it again",
+        ) from error
     return Subject(metadata.target, launch, metadata.side, metadata.options)
 
 

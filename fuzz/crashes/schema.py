@@ -28,7 +28,9 @@ Status = Literal["open", "fixed", "upstream"]
 dependency or a foreign server is to mend it."""
 
 REDACTED = "[redacted]"
-_WORDS = r"(?:token|secret|passw|passphrase|api[_-]?key|private[_-]?key|credential|cookie|auth(?!or))"
+_WORDS = (
+    r"(?:token|secret|passw|passphrase|api[_-]?key|private[_-]?key|credential|cookie|auth(?!or))"
+)
 _SECRET_NAME = re.compile(_WORDS, re.IGNORECASE)
 _SECRET_OPTION = re.compile(rf"(-{{0,2}}[\w.-]*{_WORDS}[\w.-]*)=(.*)", re.IGNORECASE | re.DOTALL)
 _USER_OF_URL = re.compile(r"(://)[^/@\s]+@")

@@ -60,8 +60,11 @@ class Shelf:
         return frozenset(entry.metadata.signature for entry in self.entries)
 
 
-def scan(folder: Path) -> Shelf:
-    """Read a directory of reproducers. An absent one is empty. Raises UsageError."""
+def scan(folder: Path, *, findings: bool = False) -> Shelf:
+    """Read a directory of reproducers. An absent one is empty. Raises UsageError.
+
+    Among ``findings``, one input may show several: only reproducers are to have one file each.
+    """
     entries, problems = [], []
     for path in _files(folder):
         found = _look(folder, path)
@@ -69,7 +72,8 @@ def scan(folder: Path) -> Shelf:
             entries.append(found)
         elif found is not None:
             problems.append(found)
-    return Shelf(tuple(entries), (*problems, *_doubles(entries)))
+    doubles = [] if findings else _doubles(entries)
+    return Shelf(tuple(entries), (*problems, *doubles))
 
 
 def _files(folder: Path) -> list[Path]:
@@ -125,7 +129,7 @@ def _doubles(entries: Iterable[Entry]) -> list[Problem]:
 
 def pick(names: Iterable[str], folders: Iterable[Path]) -> list[Entry]:
     """The entries that paths, or beginnings of ids, name. Raises UsageError for any other word."""
-    shelves = [scan(folder) for folder in folders]
+    shelves = [scan(folder, findings=True) for folder in folders]
     entries = [entry for shelf in shelves for entry in shelf.entries]
     return [_named(name, entries) for name in names]
 

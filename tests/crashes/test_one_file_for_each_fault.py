@@ -17,10 +17,10 @@ from fuzz.store import case_from_bytes
 from oracles.records import Finding
 from targets.planted import BY_NAME
 
-BLOCKS = 6
+BLOCKS = 10
 
 FAULTS = {
-    "skips-bad-lines": 4,
+    "skips-bad-lines": 6,
     "decodes-with-replacement": 2,
     "takes-byte-order-mark": 1,
     "takes-nan": 1,

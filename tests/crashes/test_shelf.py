@@ -81,6 +81,7 @@ def test_the_same_bytes_for_the_same_target_under_two_names_are_a_duplicate(tmp_
     (found,) = scan(tmp_path).problems
     assert "duplicate" in found.what
     assert len(scan(tmp_path).entries) == 2
+    assert scan(tmp_path, findings=True).problems == ()
 
 
 def test_companions_of_a_finding_are_no_strangers_and_go_with_it(tmp_path):
