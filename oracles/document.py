@@ -114,9 +114,10 @@ class _Reader:
 
     def read(self) -> int:  # noqa: C901, PLR0912 - the hot loop: a call for each unit would double its cost
         """Read the whole text; the offset of a syntax fault, or -1."""
-        due, opened, top, closer = self.due, self.opened, None, ""
-        shallow, wanted = min(self.max_depth, DEEPEST), True
+        top: Any = None
         value: Any
+        due, opened, closer = self.due, self.opened, ""
+        shallow, wanted = min(self.max_depth, DEEPEST), True
         for unit in _UNIT.finditer(self.text):
             name, value, word, after = unit.groups()
             if value is None and word is None:
