@@ -82,7 +82,7 @@ def _raw(row: Mapping[str, str]) -> bytes:
     if row["input_desc"].startswith("b'["):
         return b"[" * (size // 2) + b"]" * (size // 2)
     if row["old_outcome"].startswith("f:"):
-        return b"1" * (size - 6) + b"e-%d" % (size - 7)
+        return b"1" * (size - 8) + b".0e-%d" % (size - 9)
     return b"1" * size
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, cycle
 
 from fuzz.compare.classes import needs_traits
 from fuzz.compare.ledger import Entry, Ledger
+from fuzz.compare.lethal import Lethal
 from fuzz.compare.records import Item
 from fuzz.compare.sides import DIGEST, Form, Lane, Team
 from fuzz.compare.stream import Batch, Origin, stream
@@ -27,8 +28,6 @@ _DEAD = ord("*")
 _SHRINK_SHARE = 0.4
 _FLOOD, _THINNED = 120, 16
 """Of one batch, so many inputs that differ in one way are classed, then one of so many."""
-_DEEP, _DEATHS = 900, 4
-"""Inputs of so many brackets may die of depth; so many deaths of any side are enough."""
 _SAMPLED = 40
 """So many refused inputs of a batch of known divergences are compared in their messages."""
 
@@ -46,12 +45,12 @@ class Tally:
     """What was run: inputs by stage, comparisons (an input in a form), and the
     ``claims`` of finished shapes and names of finished ``families`` of known divergences.
 
-    ``too_deep`` inputs were left out: a side had died of shallower ones often enough.
+    ``left_out`` inputs were not run: a side had died of their like often enough.
     """
 
     stages: dict[str, int] = field(default_factory=dict)
     comparisons: int = 0
-    too_deep: int = 0
+    left_out: int = 0
     claims: list[str] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -87,7 +86,8 @@ class Explorer:
     budget: Budget
     told: Callable[[Tally, int], None] = lambda _tally, _classes: None
     tally: Tally = field(default_factory=Tally)
-    deaths: list[int] = field(default_factory=list)
+    lethal: Lethal = field(default_factory=Lethal)
+    unfinished: set[str] = field(default_factory=set)
     pairs: list[Pair] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -122,11 +122,11 @@ class Explorer:
             self.told(self.tally, sum(len(pair.ledger.entries) for pair in self.pairs))
             yield batch
 
-    def _explore(self, every: Iterator[Batch]) -> None:
+    def _explore(self, every: Iterable[Batch]) -> None:
         """Keep each lane at work: its answer is read when its turn comes again."""
         under_way: dict[int, tuple[Batch, Form]] = {}
         turns = cycle(range(len(self.team.lanes)))
-        for batch in map(self._survivable, every):
+        for batch in self._careful(every):
             for form in self.team.forms:
                 at = next(turns)
                 self._collect(at, under_way)
@@ -135,22 +135,26 @@ class Explorer:
         for _ in self.team.lanes:
             self._collect(next(turns), under_way)
 
-    def _survivable(self, batch: Batch) -> Batch:
-        """The batch without inputs as deep as those that have killed a side again and again."""
-        due = batch.stage in _DUE
-        if due or batch.stage == "exhaustive" or len(self.deaths) < _DEATHS:
-            return batch
-        least = min(self.deaths)
-        kept = [raw for raw in batch.inputs if len(raw) < least or _brackets(raw) < least]
-        self.tally.too_deep += len(batch.inputs) - len(kept)
-        return replace(batch, inputs=kept)
+    def _careful(self, every: Iterable[Batch]) -> Iterator[Batch]:
+        """Batches without what kills a side again and again, and small ones where something died.
+
+        A shape of which inputs are left out is never claimed.
+        """
+        for batch in every:
+            spared = batch.inputs if batch.stage in _DUE else self.lethal.spared(batch.inputs)
+            if len(spared) < len(batch.inputs):
+                self.tally.left_out += len(batch.inputs) - len(spared)
+                self.unfinished.add(batch.claim)
+            pieces = list(self.lethal.pieces(spared))
+            for piece in pieces:
+                yield replace(batch, inputs=piece, last=batch.last and piece is pieces[-1])
 
     def _deadly(self, batch: Batch, blocks: Sequence[bytes]) -> None:
-        """Remember how deep the inputs were that killed a side."""
+        """Learn which inputs killed a side."""
         for block in blocks:
             if b"*" in block[::DIGEST]:
-                dead = [raw for at, raw in enumerate(batch.inputs) if block[at * DIGEST] == _DEAD]
-                self.deaths += [depth for raw in dead if (depth := _brackets(raw)) > _DEEP]
+                places = range(len(batch.inputs))
+                self.lethal.learn(batch.inputs[at] for at in places if block[at * DIGEST] == _DEAD)
 
     def _collect(self, at: int, under_way: dict[int, tuple[Batch, Form]]) -> None:
         if at not in under_way:
@@ -164,7 +168,7 @@ class Explorer:
         if form is self.team.forms[-1]:
             stages = self.tally.stages
             stages[batch.stage] = stages.get(batch.stage, 0) + len(batch.inputs)
-            if batch.last:
+            if batch.last and batch.claim not in self.unfinished:
                 whole = self.tally.claims if batch.stage == "exhaustive" else self.tally.families
                 whole.append(batch.claim)
 
@@ -209,10 +213,6 @@ class Explorer:
         for raw, (one, other) in zip(sample, pair.ledger.look(sample, form.name), strict=True):
             if one != other:
                 pair.ledger.note(Item(raw, form.name), one, other)
-
-
-def _brackets(raw: bytes) -> int:
-    return raw.count(b"[") + raw.count(b"{")
 
 
 def _refused(digest: bytes) -> bool:

@@ -103,8 +103,10 @@ def notes(report: Report) -> list[str]:
     stages = ", ".join(f"{count:,} {stage}" for stage, count in sorted(tally.stages.items()))
     rate = tally.comparisons / tally.seconds if tally.seconds else 0.0
     lines.append(f"Inputs: {stages}; each as {' and '.join(report.forms)}.")
-    if tally.too_deep:
-        lines.append(f"{tally.too_deep:,} deeper inputs left out, after deaths of shallower ones.")
+    if tally.left_out:
+        lines.append(
+            f"{tally.left_out:,} inputs left out: a side died of their like again and again."
+        )
     lines.append(f"{tally.comparisons:,} comparisons in {tally.seconds:.0f} s ({rate:,.0f}/s).")
     lines += [f"Exhaustive: {claim}." for claim in tally.claims]
     return lines

@@ -17,7 +17,8 @@ from oracles.features import FEATURES, features
 __all__ = ["TRAITS", "squeezed", "traits"]
 
 _REFINED = {"plain", "surrogate-escape", "big-integer", "number-range", "number-length", "float"}
-_SQUEEZED = 4_400
+_SQUEEZED, _DIGITS = 300, 4_400
+"""No trait depends on more repetitions than that, or on more digits."""
 _RUN = re.compile(rb"(.{1,8}?)\1{15,}", re.DOTALL)
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*+)("[ \t\r\n]*+:?)?', re.DOTALL)
 _NUMBER = re.compile(rb"(-?)([0-9]+)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+))?")
@@ -121,10 +122,20 @@ def traits(raw: bytes) -> frozenset[str]:
 
 
 def squeezed(raw: bytes) -> bytes:
-    """``raw`` with very long repetitions cut: no trait depends on what is left out."""
+    """``raw`` with long repetitions cut: equal ones stay equal, and longer ones longer.
+
+    So brackets that match still match, and no trait depends on what is left out.
+    """
     if len(raw) <= _SQUEEZED:
         return raw
-    return _RUN.sub(lambda run: run[0][: len(run[1]) * _SQUEEZED], raw)
+    counts = {len(run[0]) // len(run[1]) for run in _RUN.finditer(raw)}
+    ranks = {count: _SQUEEZED + at for at, count in enumerate(sorted(counts)) if count > _SQUEEZED}
+
+    def cut(run: re.Match[bytes]) -> bytes:
+        most = _DIGITS if run[1].isdigit() else ranks.get(len(run[0]) // len(run[1]), _SQUEEZED)
+        return run[0][: len(run[1]) * most]
+
+    return _RUN.sub(cut, raw)
 
 
 def _string(body: bytes, *, is_name: bool) -> Iterator[str]:

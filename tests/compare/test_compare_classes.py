@@ -150,6 +150,10 @@ def test_long_repetitions_do_not_change_traits():
     raw = b"[" * 50_000 + b"]" * 50_000
     assert len(squeezed(raw)) < 20_000
     assert traits(raw) == {"depth"}
+    assert traits(raw[:-1]) == {"depth", "unclosed"}
+    assert traits(b"[" * 1_000 + b"]" * 300) == {"depth", "unclosed"}
+    assert traits(raw + b"]" * 5) == {"depth", "trailing"}
+    assert traits(b"1" * 50_000) >= {"int-4301d", "int-310d"}
 
 
 @pytest.mark.parametrize("effect", EFFECTS)

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from fuzz.compare.stream import Batch
 from targets.environments import Observation
 from tests.compare.fakes import explored, known_inputs, plain, replaced, when, with_loads
 
@@ -117,3 +118,23 @@ def test_all_pairs_of_three_sides_are_compared(every):
     classes = {(p.old, p.new): [e.effect for e in p.ledger.ordered()] for p in explorer.pairs}
     assert classes[0, 1] == []
     assert set(classes[0, 2]) == set(classes[1, 2]) == {"newly-rejected"}
+
+
+def test_what_kills_again_and_again_is_left_out_and_never_claimed():
+    killer = when(lambda raw: b"\xff" in raw, DEATH)
+    inputs = [b'"\xff%d"' % number for number in range(2_000)] + [b"1", b"[1]"]
+    batches_ = [Batch("exhaustive", inputs[at : at + 500], "shape") for at in range(0, 2_002, 500)]
+    explorer = explored(
+        plain, killer, every=[*batches_, Batch("exhaustive", [b"1"], "shape", last=True)]
+    )
+    assert [entry.name for entry in explorer.pairs[0].ledger.ordered()] == ["invalid-utf8: dies"]
+    assert explorer.tally.left_out >= 1_000
+    assert explorer.tally.claims == []
+
+
+def test_users_traffic_runs_whatever_it_kills():
+    killer = when(lambda raw: b"\xff" in raw, DEATH)
+    batches_ = [Batch("traffic", [b'"\xff%d"' % number for number in range(200)]) for _ in range(5)]
+    explorer = explored(plain, killer, every=batches_)
+    assert explorer.tally.left_out == 0
+    assert explorer.tally.stages["traffic"] == 1_000

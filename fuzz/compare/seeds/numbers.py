@@ -140,6 +140,7 @@ def long_numbers() -> Iterator[bytes]:
             yield from (b"0." + digits, b"1." + digits, digits + b"." + digits, b"-0." + digits)
             yield from (b"%be-%d" % (digits, by) for by in (1, length - 1, length, length + 300))
             yield from (b"%be%d" % (digits, by) for by in (1, max(0, 308 - length)))
+            yield from (b"%b.%be-%d" % (digits, tail, length - 1) for tail in (b"0", b"1", digits))
             yield from (b"0.%b1" % (b"0" * length), b"1%b" % (b"0" * length), b"[%b]" % digits)
         yield from (b"0" * length, b"1e" + b"0" * length + b"1", b"1e" + b"9" * length)
 
