@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,11 +38,12 @@ from fuzz.gate.records import (
 from fuzz.gate.redact import Redactor
 from fuzz.gate.verdicts import Charge
 from fuzz.store import Store
+from oracles.records import Finding
 from strategies.records import Case, Frame
 from targets.command.records import Launch
 from targets.errors import TargetError
 
-__all__ = ["gate_client", "named"]
+__all__ = ["examine_client", "gate_client", "named"]
 
 _PLACES: dict[ClientPlace, Place] = {"handshake": "within", "call": "after"}
 _MOST_WORKERS = 4
@@ -77,11 +78,27 @@ def gate_client(  # noqa: PLR0913 - the terms of one gate
     """
     store = Store(out)
     store.prepare()
-    terms = terms or Terms(options.start_patience, options.patience, version=options.protocol)
+    terms = terms or _terms(options)
     runner = _Runner(launch, options, budget, store, listener, terms)
     runner.learn()
     reason = runner.run(attacks, seconds)
     return runner.report(reason)
+
+
+def examine_client(launch: Launch, settings: Mapping[str, str], target: str) -> list[Finding]:
+    """What one attack shows of a client, as it was filed: ``settings`` name attack and place.
+
+    Raises UsageError for settings that mean nothing, TargetError for a client that can't start.
+    """
+    options = Options.of(settings, label=target)
+    place: ClientPlace = "handshake" if settings.get("at") == "handshake" else "call"
+    [attack] = named([settings["attack"]])
+    played = play(launch, attack, place, _terms(options))
+    return [charge.finding for charge in judge_client(played, target, options.profile)]
+
+
+def _terms(options: Options) -> Terms:
+    return Terms(options.start_patience, options.patience, version=options.protocol)
 
 
 @dataclass(slots=True)
@@ -213,6 +230,11 @@ class _Runner:
             case,
             versions=versions,
             launch=self.launch,
+            options={
+                **self.options.settings(),
+                "attack": played.attack.name,
+                "at": played.place,
+            },
             note="bytes of a server, played to a client",
         )
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
@@ -227,15 +249,11 @@ class _Runner:
             str(path),
             str(transcript),
             str(stderr),
-            self._replay(played),
+            shlex.join(["wirefence", "replay", str(path)]),
             (_trial(played),),
         )
         self.flaws[charge.finding.signature] = flaw
         self.listener(FlawFound(flaw))
-
-    def _replay(self, played: Played) -> str:
-        words = ["wirefence", "gate", "--client", "--attack", played.attack.name, "--"]
-        return shlex.join([*words, *self.hide.argv(self.launch.argv)])
 
     def _transcript(self, played: Played, charge: Charge) -> str:
         told = [f"= {t.action}: {'error' if t.error else 'result'} {t.text!r}" for t in played.told]
@@ -317,9 +335,10 @@ def _require_good(good: Played, terms: Terms) -> None:
             f"it must start $WIREFENCE_SERVER, or {{server}} in its command; {_CONVENTION}",
         )
     if not good.exercised:
-        raise TargetError(
-            f"the client sent no initialize ({good.status}){why}", "is it a client of MCP?"
-        )
+        hint = "is it a client of MCP?"
+        if b'"server/discover"' in good.received:
+            hint = "it speaks 2026-07-28 alone, it seems: add --protocol 2026-07-28"
+        raise TargetError(f"the client sent no initialize ({good.status}){why}", hint)
     if good.ending != "exited":
         raise TargetError(
             f"the client did not end a good session by itself ({good.ending}){why}",

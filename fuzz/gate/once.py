@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import count
 
 from fuzz.gate.causes import by_name
+from fuzz.gate.client import examine_client
 from fuzz.gate.controls import Controls
 from fuzz.gate.lab import Lab, Ready, ready, renamed
 from fuzz.gate.learn import learn
@@ -45,6 +46,8 @@ def examine_command(
     once, to see whether replies are lost and the process goes. Raises TargetError for a launch that
     fails, UsageError for options that don't fit the server.
     """
+    if settings and "attack" in settings:
+        return examine_client(launch, settings, target)
     options = Options.of(settings or {}, label=target)
     lab = Lab(launch, options)
     key = repr(launch), options

@@ -14,7 +14,9 @@ from fuzz.gate.client_attacks import GOOD
 from fuzz.gate.client_judge import judge_client
 from fuzz.gate.client_records import ClientPlace, Played
 from fuzz.gate.client_session import Terms, play
+from fuzz.gate.once import examine_command
 from fuzz.gate.records import Options, Report
+from fuzz.store import Store
 from targets.command.records import Launch
 from targets.errors import TargetError
 
@@ -129,8 +131,15 @@ def test_a_report_has_findings_on_disk_with_the_line_that_replays_them(tmp_path:
     assert flaw.trials == ("id-other-type (call)", "id-other-type (handshake)")
     assert flaw.offending in Path(flaw.path).read_bytes()
     assert "= beta: result 'é F-" in Path(flaw.transcript).read_text()
-    words = ["wirefence", "gate", "--client", "--attack", "id-other-type", "--"]
-    assert flaw.replay == shlex.join([*words, sys.executable, str(CLIENT), "loose-id"])
+    assert flaw.replay == shlex.join(["wirefence", "replay", flaw.path])
+    metadata, case = Store(tmp_path).get(Path(flaw.path))
+    assert metadata.command is not None
+    seen = examine_command(
+        case, metadata.command.launch(), metadata.options, target=metadata.target
+    )
+    assert [each.signature for each in seen] == [metadata.signature]
+    mended = examine_command(case, launch(), metadata.options, target=metadata.target)
+    assert mended == []
     assert (report.facts.name, report.facts.release) == ("example", "9")
     assert report.reason == "done"
 

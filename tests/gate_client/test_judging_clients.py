@@ -1,0 +1,109 @@
+"""The judge of clients on hand-made plays: each rule alone, and its healthy kin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fuzz.gate.client import named
+from fuzz.gate.client_judge import judge_client
+from fuzz.gate.client_records import Played, Told
+from strategies.contract import Profile
+
+INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+CANCELLED = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'
+TRUTH = {"alpha": "T-m-1", "beta": "T-m-2"}
+GOOD = Played(
+    named(["wrong-id"])[0],
+    "call",
+    sent=b"",
+    received=b"",
+    after=b"",
+    offending=b"bad",
+    truth=TRUTH,
+    false="F-m",
+    told=(Told("alpha", "é T-m-1", error=False), Told("beta", "é T-m-2", error=False)),
+    exercised=True,
+    ending="exited",
+    status="exit code 0",
+    stderr=b"",
+    version="2025-11-25",
+)
+
+
+def rules(played: Played, profile: Profile = "strict") -> list[str]:
+    return [charge.finding.rule for charge in judge_client(played, "c", profile)]
+
+
+def attacked(name: str, **changes: object) -> Played:
+    return replace(GOOD, attack=named([name])[0], **changes)
+
+
+def test_true_answers_under_their_actions_are_fine() -> None:
+    assert rules(GOOD) == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        (),
+        (Told("beta", "Connection closed", error=True),),
+        (Told("beta", "timed out", error=True), Told("alpha", "é T-m-1", error=False)),
+        (Told("other", "whatever", error=False),),
+    ],
+)
+def test_a_client_that_fails_closed_is_fine(told: tuple[Told, ...]) -> None:
+    assert rules(replace(GOOD, told=told)) == []
+
+
+@pytest.mark.parametrize("error", [False, True])
+def test_a_false_token_is_found_as_result_and_as_error(error: bool) -> None:  # noqa: FBT001
+    told = (Told("beta", "x F-m y", error=error),)
+    assert rules(replace(GOOD, told=told)) == ["client-association"]
+    assert rules(attacked("nan", told=told)) == ["client-accepts"]
+
+
+def test_answers_under_each_other_s_actions_are_found() -> None:
+    crossed = (Told("alpha", "é T-m-2", error=False), Told("beta", "é T-m-1", error=False))
+    assert rules(replace(GOOD, told=crossed)) == ["client-association"]
+    assert (
+        rules(replace(GOOD, truth={"alpha": "T-m-1", "beta": "T-m-10"}, told=GOOD.told[:1])) == []
+    )
+
+
+def test_strict_attacks_count_in_the_strict_profile_only() -> None:
+    played = attacked("duplicate-id", told=(Told("beta", "F-m", error=False),))
+    assert rules(played) == ["client-accepts"]
+    assert rules(played, "spec") == []
+
+
+@pytest.mark.parametrize(
+    ("after", "found"), [(INITIALIZED, 1), (CANCELLED, 0), (b"", 0), (b"x\n", 0)]
+)
+def test_going_on_after_a_bad_handshake_is_found(after: bytes, found: int) -> None:
+    assert len(rules(replace(GOOD, place="handshake", after=after, told=()))) == found
+    assert rules(attacked("noise-log", place="handshake", after=after, told=())) == []
+
+
+def test_a_stateless_client_needs_no_discovery() -> None:
+    played = replace(GOOD, place="handshake", after=INITIALIZED, told=(), version="2026-07-28")
+    assert rules(played) == []
+
+
+def test_a_permitted_answer_that_is_not_taken_is_found_at_both_places() -> None:
+    assert rules(attacked("pieces")) == []
+    assert rules(attacked("pieces", told=GOOD.told[:1])) == ["client-deaf"]
+    assert rules(attacked("pieces", told=())) == []  # a client that tells nothing can't be judged
+    assert rules(attacked("pieces", place="handshake", after=INITIALIZED)) == []
+    assert rules(attacked("pieces", place="handshake", after=CANCELLED)) == ["client-deaf"]
+
+
+@pytest.mark.parametrize(("ending", "rule"), [("crashed", "live-crash"), ("hung", "live-hang")])
+def test_death_and_hang_count_whatever_was_told(ending: str, rule: str) -> None:
+    assert rules(replace(GOOD, ending=ending)) == [rule]
+    assert rules(attacked("pieces", ending=ending, told=())) == [rule]
+
+
+def test_what_never_came_to_the_attack_is_not_judged() -> None:
+    assert rules(replace(GOOD, exercised=False, ending="crashed")) == []
