@@ -58,7 +58,7 @@ def test_a_client_that_fails_closed_is_fine(told: tuple[Told, ...]) -> None:
 
 
 @pytest.mark.parametrize("error", [False, True])
-def test_a_false_token_is_found_as_result_and_as_error(error: bool) -> None:  # noqa: FBT001
+def test_a_false_token_is_found_as_result_and_as_error(error: bool) -> None:
     told = (Told("beta", "x F-m y", error=error),)
     assert rules(replace(GOOD, told=told)) == ["client-association"]
     assert rules(attacked("nan", told=told)) == ["client-accepts"]
