@@ -77,6 +77,7 @@ class Guide:
     spent: dict[str, float] = field(default_factory=dict)
     _since: float = field(default_factory=time.monotonic)
     _until: float = 0.0
+    _closed: bool = False
     _before: tuple[int, int] = (0, 0)
 
     def turn(self) -> bool:
@@ -136,10 +137,12 @@ class Guide:
         return tuple(pool.explored(self.spent.get(n, 0.0), 0) for n, pool in self.pools.items())
 
     def close(self) -> None:
-        """End every process; the place is the grammar's."""
+        """End every process; the place is the grammar's. Twice does no harm."""
         self.current = GRAMMAR
-        for pool in self.pools.values():
-            pool.stop()
+        if not self._closed:
+            self._closed = True
+            for pool in self.pools.values():
+                pool.close()
 
 
 def names_for(targets: Sequence[str]) -> dict[str, tuple[str, ...]]:
