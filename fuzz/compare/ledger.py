@@ -178,7 +178,8 @@ class Ledger:
             return kept
 
         start = time.monotonic()
-        small = shrink(item.raw, keeps_many, seconds=min(self.spare, _SHRINK_SECONDS))
+        seconds = min(self.spare, _SHRINK_SECONDS)
+        small = shrink(item.raw, keeps_many, seconds=seconds, costly=effect in _ENDINGS)
         self.spare -= time.monotonic() - start
         return Item(small, item.form), *best[small]
 

@@ -22,6 +22,7 @@ _REPEATED = re.compile(rb"(.{1,8}?)\1{11,}", re.DOTALL)
 _GENERAL = 3_000
 """Longer inputs than this, in bytes, are not worth the general reducer's many tries."""
 _WIDTH = 24
+_PLACES = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +32,23 @@ class _Run:
     count: int
 
 
-def shrink(raw: bytes, keeps_many: KeepsMany, *, seconds: float = 10.0) -> bytes:
+def shrink(
+    raw: bytes, keeps_many: KeepsMany, *, seconds: float = 10.0, costly: bool = False
+) -> bytes:
     """The smallest form of ``raw`` found within ``seconds`` for which ``keeps_many`` holds.
 
     ``keeps_many`` answers for several inputs at once; it must hold for ``raw`` itself, otherwise
-    ``raw`` is returned as it is.
+    ``raw`` is returned as it is. ``costly`` says that an input that keeps costs far more than one
+    that does not, as one that ends a process.
     """
     deadline = time.monotonic() + seconds
 
-    def keeps(candidate: bytes) -> bool:
-        return time.monotonic() < deadline and bool(keeps_many([candidate])[0])
+    def in_time(raws: Sequence[bytes]) -> Sequence[bool]:
+        return keeps_many(raws) if time.monotonic() < deadline else [False] * len(raws)
 
-    if not keeps(raw):
+    if not in_time([raw])[0]:
         return raw
-    raw = _shorter_runs(raw, keeps)
+    raw = _shorter_runs(raw, in_time, 1 if costly else _PLACES)
     if len(raw) > _GENERAL or time.monotonic() >= deadline:
         return raw
     try:
@@ -60,14 +64,14 @@ def shrink(raw: bytes, keeps_many: KeepsMany, *, seconds: float = 10.0) -> bytes
         return raw
 
 
-def _shorter_runs(raw: bytes, keeps: Callable[[bytes], bool]) -> bytes:
+def _shorter_runs(raw: bytes, keeps_many: KeepsMany, width: int) -> bytes:
     """Shrink runs of equal count together, then each alone."""
     for group in list(_groups(_runs(raw))):
-        raw = _bisected(raw, group, keeps)
+        raw = _searched(raw, group, keeps_many, width)
     for place in range(len(_runs(raw))):
         runs = _runs(raw)
         if place < len(runs):
-            raw = _bisected(raw, [runs[place]], keeps)
+            raw = _searched(raw, [runs[place]], keeps_many, width)
     return raw
 
 
@@ -86,16 +90,21 @@ def _groups(runs: list[_Run]) -> Iterator[list[_Run]]:
             yield group
 
 
-def _bisected(raw: bytes, runs: Sequence[_Run], keeps: Callable[[bytes], bool]) -> bytes:
-    """``raw`` with the fewest repetitions that keep, if they are fewer than some that don't."""
+def _searched(raw: bytes, runs: Sequence[_Run], keeps_many: KeepsMany, width: int) -> bytes:
+    """``raw`` with the fewest repetitions that keep, if they are fewer than some that don't.
+
+    ``width`` counts are tried at once, evenly spread over what is left.
+    """
     low, high, best = 0, runs[0].count, raw
     while low < high:
-        middle = (low + high) // 2
-        candidate = _with_count(raw, runs, middle)
-        if keeps(candidate):
-            high, best = middle, candidate
-        else:
-            low = middle + 1
+        span = high - low
+        counts = sorted({low + span * part // (width + 1) for part in range(1, width + 1)})
+        candidates = [_with_count(raw, runs, count) for count in counts]
+        for count, candidate, kept in zip(counts, candidates, keeps_many(candidates), strict=True):
+            if kept:
+                high, best = count, candidate
+                break
+            low = count + 1
     return best
 
 
