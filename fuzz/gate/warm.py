@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 
 from fuzz.gate.lab import Key, Lab, Ready, Replies, Watched, responses
 from fuzz.gate.records import Facts, Seen
@@ -33,15 +33,22 @@ class _Window:
 
     trials: Sequence[Ready]
     lines: dict[int, list[bytes]] = field(default_factory=dict)
-    effects: dict[int, list[Observed]] = field(default_factory=dict)
     stray: list[ReplyVerdict] = field(default_factory=list)
-    owed: set[Key] = field(default_factory=set)
+    owed: dict[Key, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for each in self.trials:
             self.lines[each.trial.number] = []
-            self.effects[each.trial.number] = []
-            self.owed |= _warm_ids(each)
+            self.owed |= dict.fromkeys(_warm_ids(each), each.trial.number)
+
+    def owner(self, line: bytes, keys: Iterable[Key]) -> int | None:
+        """The number of the trial that a line belongs to, by the name in it or the id it answers.
+
+        A good request may have an id of any spelling; only what nobody is owed has no owner.
+        """
+        named = (number for number in numbers_in(line) if number in self.lines)
+        owed = (self.owed[key] for key in keys if key in self.owed)
+        return next(chain(named, owed), None)
 
 
 def _warm_ids(prepared: Ready) -> set[Key]:
@@ -80,6 +87,7 @@ class Warm:
         self._late: Callable[[], bool] = lambda: False
         self._read = 0
         self._noise: set[str] = set()
+        self._effects: dict[int, list[Observed]] = {}
         self.frames = 0
 
     def close(self) -> None:
@@ -158,7 +166,8 @@ class Warm:
         for each in window.trials:
             if each not in again:
                 number = each.trial.number
-                lines, effects = tuple(window.lines[number]), tuple(window.effects[number])
+                effects = tuple(self._effects.pop(number, ()))
+                lines = tuple(window.lines[number])
                 yield each, Seen(lines, effects=effects, since=each.trial.opening)
         return again
 
@@ -188,17 +197,18 @@ class Warm:
 
         complete = session.process.pump_until(done, self._lab.options.patience)
         for effect in watched.recording.take():
+            # The next window is on its way: some of it may have acted already.
             for number in {*numbers_in(effect.detail), *numbers_in(effect.content)}:
-                if number in window.effects:
-                    window.effects[number].append(effect)
+                self._effects.setdefault(number, []).append(effect)
         return complete
 
     def _sort(self, line: bytes, window: _Window, missing: set[Key]) -> None:
         """Put a line to the trial whose name it has; what has none is harmless, or a stray."""
         verdict = judge_reply(line, self._facts.version)
         answered = list(responses(verdict))
-        missing -= {(type(r.id), r.id) for r in answered if r.id is not None}
-        mine = next((n for n in numbers_in(line) if n in window.lines), None)
+        keys = {(type(r.id), r.id) for r in answered if r.id is not None}
+        missing -= keys
+        mine = window.owner(line, keys)
         if mine is not None:
             window.lines[mine].append(line)
         elif verdict.rule not in ("", "mcp-method") or any(r.is_result for r in answered):

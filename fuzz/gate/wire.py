@@ -158,7 +158,9 @@ class Wording:
     def _abstract(self, nonce: str) -> bytes:
         if not self.key:
             return self._arguments(nonce)
-        return b"{%b}" % b",".join([*self.others, b'"action":"%b"' % nonce.encode()])
+        name = nonce.encode()
+        others = [member.replace(b"{nonce}", name) for member in self.others]
+        return b"{%b}" % b",".join([*others, b'"action":"%b"' % name])
 
     def _arguments(self, nonce: str) -> bytes:
         return self.whole.replace("{nonce}", nonce).encode()

@@ -1,0 +1,99 @@
+"""What the gate sends: names that are nobody else's, calls in the words of the server's tool."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+
+import pytest
+
+from fuzz.gate.declared import choose, declaration
+from fuzz.gate.lab import ready
+from fuzz.gate.records import Nominee
+from fuzz.gate.wire import Names, Wording, anonymous, restamp, tokens_in
+from strategies.damage import OPERATORS
+
+
+def call(nominee: Nominee, role: str = "t"):
+    wording, names = Wording.of(nominee), Names(7)
+    made = wording.call("2025-11-25", names.ident(role), names.action(role))
+    return json.loads(wording.reword(made.raw)), names.action(role)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sent"),
+    [
+        ('{"name":"{nonce}"}', {"name": "N"}),
+        ('{"path":"d/{nonce}.txt","mode":1}', {"mode": 1, "path": "d/N.txt"}),
+        ('{"path":"{nonce}","content":"{nonce}"}', {"path": "N", "content": "N"}),
+        ('{"list":[{"name":"{nonce}"}]}', {"list": [{"name": "N"}]}),
+        ('{"fixed":true}', {"fixed": True}),
+    ],
+)
+def test_a_good_call_is_worded_as_it_was_nominated(arguments, sent):
+    message, nonce = call(Nominee("a tool", arguments))
+    assert message["params"]["name"] == "a tool"
+    assert message["params"]["arguments"] == json.loads(json.dumps(sent).replace("N", nonce))
+
+
+def test_a_call_that_damage_hides_is_one_that_the_server_would_execute(bench):
+    trial = bench().trial("concat-nothing")
+    hidden = [t for t in tokens_in(trial.case.data) if t.endswith(b"tx")]
+    assert b'"name":"record","arguments":{"action":"%b"}' % hidden[0] in trial.case.data
+
+
+def test_the_whole_vocabulary_of_damage_is_sent(bench):
+    made = bench()
+    names = {trial.name for trial in made.maker.damage(count(1))}
+    missing = {operator.name for operator in OPERATORS if not operator.heavy} - names
+    # What this tool and version do not have can't be damaged.
+    assert missing == {
+        *("chunk-in-character", "confuse-token", "version-unsupported"),
+        *("confuse-meta-capabilities", "confuse-meta-client-info", "confuse-meta-version"),
+    }
+
+
+def test_every_trial_but_the_last_words_ends_in_a_sentinel_that_is_owed(bench):
+    made = bench()
+    contract = made.facts.contract("strict")
+    for trial in made.maker.damage(count(1)):
+        if trial.eof or not trial.warm:
+            continue
+        last = ready(trial, contract).judgement.frames[-1]
+        assert last.method == "ping" or last.rule, trial.name
+
+
+def test_names_can_be_made_equal_and_made_anew():
+    raw = b'{"id":"%b","x":"%b"}' % (Names(3).action("t").encode(), Names(4).action("tx").encode())
+    assert anonymous(raw) == b'{"id":"wf0000c000000t","x":"wf0000c000000tx"}'
+    assert len(restamp(raw, 123)) == len(raw)
+    assert {t[-7:] for t in tokens_in(restamp(raw, 123))} == {b"000123t", b"00123tx"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "chosen"),
+    [
+        ({"annotations": {"readOnlyHint": True}, "inputSchema": {}}, True),
+        ({"annotations": {"readOnlyHint": True}, "inputSchema": {"required": ["a"]}}, False),
+        ({"annotations": {"readOnlyHint": False}, "inputSchema": {}}, False),
+        ({"inputSchema": {}}, False),
+    ],
+)
+def test_nothing_is_called_unasked_but_what_says_that_it_only_reads(tool, chosen):
+    assert bool(choose([{"name": "x", **tool}])) == chosen
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"properties": {"a": {"type": "string"}}}, True),
+        ({"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}, False),
+        ({"properties": {"a": {"type": "array"}}}, False),
+        ({"properties": {"a": {"type": "string"}}, "additionalProperties": True}, False),
+        ({"properties": {"b": {"type": "string"}}}, False),
+        ({}, False),
+    ],
+)
+def test_a_schema_that_says_more_than_the_judge_is_not_held_against_the_server(schema, said):
+    _, whole = declaration({"name": "x", "inputSchema": schema}, Nominee("x", '{"a":"v"}'))
+    assert whole == said
