@@ -7,8 +7,6 @@ worker, at any moment loses at most the cases in flight.
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 import tempfile
 import time
 from collections.abc import Sequence
@@ -95,10 +93,16 @@ class _Worker:
     resting: bool = False
 
     def rest(self, *, resting: bool) -> None:
-        """Stop the process where it is, or let it go on; a case at rest does not hang."""
-        if resting != self.resting and self.process.pid is not None:
+        """Let the process wait behind its case, or go on; what rests does not hang.
+
+        A signal would stop it in the middle of a message, and us in reading that.
+        """
+        if resting != self.resting:
             self.resting, self.since = resting, time.monotonic()
-            os.kill(self.process.pid, signal.SIGSTOP if resting else signal.SIGCONT)
+            if resting:
+                self.share.rest.touch()
+            else:
+                self.share.rest.unlink(missing_ok=True)
 
     def stuck(self, patience: float) -> bool:
         """Whether the case in flight has been the same for longer than ``patience`` seconds."""
@@ -188,6 +192,7 @@ class _Fleet:
 
     def _start(self, share: Share) -> None:
         share.marker.write_bytes(UNBEGUN)
+        share.rest.unlink(missing_ok=True)
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(target=work, args=(self.plan, share, theirs), daemon=True)

@@ -25,6 +25,7 @@ __all__ = ["UNBEGUN", "Batch", "Share", "in_flight", "work"]
 
 _PLACE = struct.Struct("<QQ")
 _EVERY = 1.0
+_NAP = 0.05
 
 UNBEGUN = bytes(_PLACE.size)
 """The content of the marker of a worker that has not begun a case."""
@@ -48,6 +49,11 @@ class Share:
     deadline: float | None = None
     given: tuple[Case, ...] = ()
     given_at: int = 0
+
+    @property
+    def rest(self) -> Path:
+        """While this file exists the worker waits between two cases."""
+        return self.marker.with_suffix(".rest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,7 @@ def work(plan: Plan, share: Share, pipe: Connection) -> None:
 
 def _all(plan: Plan, share: Share, marker: mmap.mmap, teller: _Teller) -> None:
     for place, case in enumerate(share.given):
+        _rest(share)
         _PLACE.pack_into(marker, 0, 0, place + 1)
         if not teller.run(case, share.given_at + place * share.step):
             return
@@ -113,10 +120,17 @@ def _all(plan: Plan, share: Share, marker: mmap.mmap, teller: _Teller) -> None:
             index = number * BLOCK + place
             if place < skip or (share.limit is not None and index >= share.limit):
                 continue
+            _rest(share)
             _PLACE.pack_into(marker, 0, number + 1, place)
             if not teller.run(case, index):
                 return
         number, skip = number + share.step, 0
+
+
+def _rest(share: Share) -> None:
+    """Wait while the parent says so."""
+    while share.rest.exists():
+        time.sleep(_NAP)
 
 
 def in_flight(plan: Plan, share: Share) -> tuple[Case, Share] | None:
