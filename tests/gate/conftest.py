@@ -32,10 +32,14 @@ class Bench:
     fault: str = "Strict"
     policy: str = "continue"
     patience: float = 20.0
+    profile: str = "strict"
+    command: tuple[str, ...] = ()
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     @property
     def launch(self) -> Launch:
+        if self.command:
+            return Launch((*self.command, str(self.folder)))
         return Launch((sys.executable, str(SERVER), str(self.folder), self.fault))
 
     @property
@@ -49,7 +53,11 @@ class Bench:
     @property
     def options(self) -> Options:
         return Options(
-            nominee=NOMINEE, effects=("files",), watch=(self.folder,), patience=self.patience
+            self.profile,
+            nominee=NOMINEE,
+            effects=("files",),
+            watch=(self.folder,),
+            patience=self.patience,
         )
 
     @property
@@ -71,7 +79,7 @@ class Bench:
     def run(self, trial: Trial) -> tuple[Seen, set[str]]:
         """What was seen, and the signatures without the label."""
         lab = Lab(self.launch, self.options)
-        prepared = ready(trial, self.facts.contract("strict"))
+        prepared = ready(trial, self.facts.contract(self.profile))
         seen = lab.run(prepared, self.facts)
         control = Controls(lab, self.facts, lambda: next(self.numbers)).of(prepared)
         charges = judge(prepared, seen, self.facts, control)
