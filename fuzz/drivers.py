@@ -11,21 +11,16 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import hypothesis
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
-
 from fuzz.errors import UsageError
 from fuzz.store import read_case
 from strategies.damage import OPERATORS, Operator, apply_damage
-from strategies.hypothesis_driver import from_grammar
 from strategies.json_text import json_text
 from strategies.records import VERSIONS, Case, Frame, Version
 from strategies.server_sessions import server_session
 from strategies.sessions import session
 from strategies.source import RandomSource, Source
 
-__all__ = ["BLOCK", "block", "corpus", "hypothesis_cases"]
+__all__ = ["BLOCK", "block", "corpus"]
 
 BLOCK = 64
 """Cases of one block: seeding a generator costs more than making a case."""
@@ -101,30 +96,3 @@ def corpus(folders: Sequence[Path]) -> Iterator[Case]:
             beside = path.suffix == ".json" and path.with_suffix(".frame").exists()
             if path.is_file() and not beside and not path.name.startswith("."):
                 yield read_case(path)
-
-
-def hypothesis_cases(seed: int, count: int) -> list[Case]:
-    """Sessions as Hypothesis makes them: it reaches extremes that a random generator rarely does.
-
-    Equal seeds and versions of Hypothesis give equal cases.
-    """
-    made: list[Case] = []
-
-    @hypothesis.seed(seed)
-    @hypothesis.settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
-    @hypothesis.given(st.sampled_from(VERSIONS).flatmap(_sessions))
-    def collect(case: Case) -> None:
-        made.append(case)
-
-    collect()
-    return made
-
-
-def _sessions(version: Version) -> SearchStrategy[Case]:
-    return from_grammar(session, version, damage=apply_damage, prefix="h-")

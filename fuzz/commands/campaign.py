@@ -11,9 +11,10 @@ import click
 
 from fuzz.campaign import Budget, campaign
 from fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, with_progress, write
-from fuzz.drivers import corpus, hypothesis_cases
+from fuzz.drivers import corpus
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.events import Event, Finished, Found
+from fuzz.hypothesis_cases import hypothesis_cases
 from fuzz.plan import DEFAULT_TARGETS, Plan
 from fuzz.report import as_json, as_table, fan_out
 from fuzz.store import Store, read_case

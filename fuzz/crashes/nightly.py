@@ -28,9 +28,10 @@ from fuzz.crashes.minimize import Minimized, Terms, minimize
 from fuzz.crashes.replay import ERROR, Replayed, exit_code, replay_all
 from fuzz.crashes.shelf import Entry, Problem, Shelf, scan
 from fuzz.crashes.show import cut
-from fuzz.drivers import corpus, hypothesis_cases
+from fuzz.drivers import corpus
 from fuzz.errors import FOUND, NOTHING, USAGE, UsageError
 from fuzz.events import Event, Finished, Listener, Progress, Tally
+from fuzz.hypothesis_cases import hypothesis_cases
 from fuzz.plan import Plan
 from fuzz.store import Store
 from targets.errors import TargetError

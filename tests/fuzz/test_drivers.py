@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.drivers import BLOCK, block, corpus, hypothesis_cases
+from fuzz.drivers import BLOCK, block, corpus
 from fuzz.errors import UsageError
+from fuzz.hypothesis_cases import hypothesis_cases
 from oracles.rules import RULES
 from oracles.session import closing, judge_session
 from strategies.contract import Contract

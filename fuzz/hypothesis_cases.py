@@ -1,0 +1,45 @@
+"""Sessions as Hypothesis makes them: it reaches extremes that a random generator rarely does.
+
+The key insight: only the parent makes these, once; a module of its own spares every worker the
+start of Hypothesis.
+"""
+
+from __future__ import annotations
+
+import hypothesis
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from strategies.damage import apply_damage
+from strategies.hypothesis_driver import from_grammar
+from strategies.records import VERSIONS, Case, Version
+from strategies.sessions import session
+
+__all__ = ["hypothesis_cases"]
+
+
+def hypothesis_cases(seed: int, count: int) -> list[Case]:
+    """Make ``count`` sessions, whole and damaged, of all versions.
+
+    Equal seeds and versions of Hypothesis give equal cases.
+    """
+    made: list[Case] = []
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(st.sampled_from(VERSIONS).flatmap(_sessions))
+    def collect(case: Case) -> None:
+        made.append(case)
+
+    collect()
+    return made
+
+
+def _sessions(version: Version) -> SearchStrategy[Case]:
+    return from_grammar(session, version, damage=apply_damage, prefix="h-")
