@@ -95,6 +95,7 @@ def run_pair(changes: Sequence[Change], budget: Budget, origin: Origin) -> list[
         explorer = Explorer(hired, budget)
         explorer.run(replace(origin, words=tuple(dict.fromkeys(words))))
         (pair,) = explorer.pairs
+        hired.renew()  # a reader may remember strings, and answer by them
         return [_result(change, hired, pair.ledger.entries) for change in changes]
 
 

@@ -8,7 +8,7 @@ there, so the work is bounded by the number of classes, not of differing inputs.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fuzz.compare.classes import EFFECTS, MESSAGE, effect_of, needs_traits, subject
@@ -32,7 +32,7 @@ _LEARNING = 64
 
 @dataclass(slots=True)
 class Entry:
-    """One class while it is being counted."""
+    """One class while it is being counted; ``settled`` once its smallest input was shrunk."""
 
     effect: str
     needed: frozenset[str]
@@ -43,6 +43,7 @@ class Entry:
     traffic: int = 0
     forms: set[str] = field(default_factory=set)
     learned: int = 0
+    settled: bool = False
 
     @property
     def name(self) -> str:
@@ -57,12 +58,15 @@ class Entry:
 class Ledger:
     """The classes of one pair of sides.
 
-    ``spare`` is the number of seconds left for shrinking. ``unsteady`` counts differences that did
+    ``spare`` is the number of seconds left for shrinking. ``renew`` gives both sides new processes,
+    at most ``renewals`` times. ``unsteady`` counts differences that did
     not show again when their input was read alone: no classes, but worth a word.
     """
 
     look: Look
     spare: float = 60.0
+    renew: Callable[[], None] = lambda: None
+    renewals: int = 20
     entries: list[Entry] = field(default_factory=list)
     messages: int = 0
     unsteady: int = 0
@@ -85,7 +89,7 @@ class Ledger:
             return None
         self.count(entry, item, traffic=traffic)
         if order(item.raw) < order(entry.item.raw) and self._fits(entry, effect, item, old, new):
-            entry.item, entry.old, entry.new = item, old, new
+            entry.item, entry.old, entry.new, entry.settled = item, old, new, False
         return entry
 
     def count(self, entry: Entry, item: Item, *, traffic: bool = False) -> None:
@@ -123,7 +127,20 @@ class Ledger:
         return entry
 
     def _again(self, effect: str, item: Item) -> bool:
-        """Whether an input shows the effect alone too, and not only beside others or by chance."""
+        """Whether an input shows the effect alone too, and not only beside others or by chance.
+
+        A reader that remembers strings answers by what it has read before, so new processes have
+        the last word.
+        """
+        if self._shows(effect, item):
+            return True
+        if self.renewals <= 0:
+            return False
+        self.renewals -= 1
+        self.renew()
+        return self._shows(effect, item)
+
+    def _shows(self, effect: str, item: Item) -> bool:
         return all(effect_of(*self.look([item.raw], item.form)[0]) == effect for _ in range(_AGAIN))
 
     def _by_errors(
@@ -152,7 +169,7 @@ class Ledger:
         needed = traits(small.raw)
         entry = self._known.get((effect, needed)) or self._explained(effect, needed)
         if entry is None:
-            entry = Entry(effect, needed, small, old, new)
+            entry = Entry(effect, needed, small, old, new, settled=self.spare > 0)
             self.entries.append(entry)
             self._known[effect, needed] = entry
         elif needed == entry.needed and order(small.raw) < order(entry.item.raw):
@@ -196,10 +213,18 @@ class Ledger:
         return sorted(merged.values(), key=lambda e: (grave.index(e.effect), -e.count, e.name))
 
     def polish(self, seconds: float) -> None:
-        """Shrink the inputs of classes that are told by errors alone, which were not at first."""
+        """Spend up to ``seconds`` on inputs that were not shrunk before: smaller ones met since,
+        and those of classes by errors alone.
+        """
         self.spare = seconds
         for entry in self.entries:
-            if not needs_traits(entry.effect):
+            if entry.settled or self.spare <= 0:
+                continue
+            if needs_traits(entry.effect):
+                entry.item, entry.old, entry.new = self._shrunk(
+                    entry.effect, entry.needed, entry.item, entry.old, entry.new
+                )
+            else:
                 self._polish(entry)
 
     def _polish(self, entry: Entry) -> None:
@@ -212,6 +237,8 @@ class Ledger:
                 best[raw] = pair
             return [(a.kind, a.error, b.kind, b.error) == kinds for a, b in pairs]
 
+        start = time.monotonic()
         small = shrink(entry.item.raw, keeps_many, seconds=min(self.spare, _SHRINK_SECONDS))
+        self.spare -= time.monotonic() - start
         entry.item = Item(small, entry.item.form)
         entry.old, entry.new = best[small]

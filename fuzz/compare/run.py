@@ -25,7 +25,7 @@ __all__ = ["Budget", "Explorer", "Pair", "Tally"]
 _DUE = ("reproducers", "traffic")
 """Stages that run whatever they cost."""
 _DEAD = ord("*")
-_SHRINK_SHARE = 0.4
+_SHRINK_SHARE, _POLISH_SHARE = 0.4, 0.1
 _FLOOD, _THINNED = 120, 16
 """Of one batch, so many inputs that differ in one way are classed, then one of so many."""
 _SAMPLED = 40
@@ -94,19 +94,22 @@ class Explorer:
         numbers = range(len(self.team.sides))
         every = list(combinations(numbers, 2))
         spare = self.budget.seconds * _SHRINK_SHARE / len(every)
-        self.pairs = [Pair(a, b, Ledger(self.team.pair(a, b), spare)) for a, b in every]
+        self.pairs = [
+            Pair(a, b, Ledger(self.team.pair(a, b), spare, self.team.renew)) for a, b in every
+        ]
 
     def run(self, origin: Origin) -> None:
         """Explore until the budget is spent; an interrupt ends it and keeps what was found."""
         start = time.monotonic()
         try:
-            self._explore(self._until(start + self.budget.seconds, stream(origin)))
+            end = start + self.budget.seconds * (1 - _POLISH_SHARE)
+            self._explore(self._until(end, stream(origin)))
             for pair in self.pairs:
-                pair.ledger.polish(max(3.0, self.budget.seconds / 12) / len(self.pairs))
+                rest = max(3.0, start + self.budget.seconds - time.monotonic())
+                pair.ledger.polish(rest / len(self.pairs))
         except KeyboardInterrupt:
             self.tally.interrupted = True
-            for worker in self.team.lookers:  # an answer may be half read; a new process has none
-                worker.close()
+            self.team.renew()  # an answer may be half read
         self.tally.seconds = time.monotonic() - start
 
     def only(self, inputs: Sequence[bytes]) -> None:

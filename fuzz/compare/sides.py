@@ -87,6 +87,11 @@ class Team:
             zip(self.look(old, raws, form), self.look(new, raws, form), strict=True)
         )
 
+    def renew(self) -> None:
+        """Give every looker a new process: nothing read before, no answer half read."""
+        for worker in self.lookers:
+            worker.close()
+
     def usage(self, at: int) -> Usage:
         """What side number ``at`` has cost, over all of its workers."""
         all_ = [*(lane.workers[at].usage for lane in self.lanes), self.lookers[at].usage]

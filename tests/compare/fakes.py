@@ -64,6 +64,10 @@ class FakeWorker:
     write: Callable[[object], str] = json.dumps
     usage: Usage = field(default_factory=Usage)
     looked: int = 0
+    closed: int = 0
+
+    def close(self) -> None:
+        self.closed += 1
 
     def begin(self, inputs, *, reader="", named=True, project=False) -> FakePending:
         seen = [self.read(raw) for raw in inputs]

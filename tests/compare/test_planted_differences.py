@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from fuzz.compare.records import Item
 from fuzz.compare.stream import Batch
 from targets.environments import Observation
 from tests.compare.fakes import explored, known_inputs, plain, replaced, when, with_loads
@@ -138,3 +139,32 @@ def test_users_traffic_runs_whatever_it_kills():
     explorer = explored(plain, killer, every=batches_)
     assert explorer.tally.left_out == 0
     assert explorer.tally.stages["traffic"] == 1_000
+
+
+def test_a_difference_that_does_not_show_again_is_no_class(every):
+    seen = set()
+
+    def once(raw):
+        first = raw not in seen
+        seen.add(raw)
+        return Observation("reject", b"", "toy.DecodeError") if first else plain(raw)
+
+    explorer = explored(plain, once, every=[Batch("known divergences", [b"1", b"[2]", b"3"])])
+    (pair,) = explorer.pairs
+    # The first look at each comes from the digests, so details already show no difference.
+    assert pair.ledger.entries == []
+
+
+def test_a_reader_with_a_memory_is_asked_again_in_a_new_process():
+    ledger = explored(plain, plain, every=[]).pairs[0].ledger
+    fresh = []
+    ledger.renew = lambda: fresh.append(1)
+    seen = Observation("accept", b"N"), Observation("reject", b"", "toy.DecodeError")
+    same = seen[0], seen[0]
+    ledger.look = lambda raws, form: [seen if fresh else same for _ in raws]
+    entry = ledger.note(Item(b"null"), *seen)
+    assert fresh == [1]
+    assert entry is not None
+    ledger.look = lambda raws, form: [same for _ in raws]
+    assert ledger.note(Item(b'"\xff"'), *seen) is None
+    assert ledger.unsteady == 1
