@@ -24,8 +24,8 @@ from targets.parsers.outcomes import dangerous
 __all__ = ["DocumentCheck"]
 
 _SAMPLE = 63
-_EXPLAINED_SAMPLE = 15
-_ENOUGH = 16
+_EXPLAINED_SAMPLE = 31
+_ENOUGH = 2
 _REMEMBERED = 100_000
 _DEEP_SAMPLE = 127
 _NO_DIGITS = {ord(digit): None for digit in "0123456789"}
@@ -68,9 +68,9 @@ class DocumentCheck:
         self.valid += bool(values)
         size = len(first)
         behaviour = (
-            *[a if type(a) is str else len(a) - size if a != first else "" for a in answers],
+            *[a if type(a) is str else len(a) > size if a != first else "" for a in answers],
             first[:1],
-            size.bit_length(),
+            size.bit_length() // 2,
         )
         self.note(behaviour)
         if not self._is_due(raw, behaviour, alike=_alike(values, first, len(answers))):
