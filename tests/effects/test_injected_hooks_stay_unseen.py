@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,18 @@ def test_ssh_without_input_and_through_wrappers_is_recorded(tmp_path: Path) -> N
         (b"sftp host", b""),
         (b"sftp host <stdin", b"three"),
     ]
+
+
+def test_the_fake_ssh_takes_no_frame_from_a_server_that_hands_on_its_stdin(tmp_path: Path) -> None:
+    with Recording.of(Launch(PYTHON, {}, tmp_path), ["ssh"]) as recording:
+        process = start(recording.launch)
+        assert process.stdin is not None
+        process.stdin.write(b"ssh_inherits a1\n")
+        process.stdin.flush()
+        while not recording.take():  # ssh has begun, and the next line is still to come
+            time.sleep(0.01)
+        out, _ = process.communicate(b"idle a2\n", timeout=60)
+        assert out == b"done a1\ndone a2\n"
 
 
 @needs_node

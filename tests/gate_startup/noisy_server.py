@@ -2,6 +2,7 @@
 # ruff: noqa: C901, PLR0912, PTH112, PTH208
 # One plain line of branches is the easiest list of faults to read.
 
+import atexit
 import json
 import os
 import signal
@@ -67,6 +68,8 @@ def noise():
     if FAULT == "idle-start":
         signal.signal(signal.SIGALRM, lambda *_: out("still waiting for a client\n"))
         signal.setitimer(signal.ITIMER_REAL, 0.7)
+    if FAULT == "torn" and env.get("TERM") == "zz-9":
+        atexit.register(out, '{"jsonrpc":')
     if FAULT == "mute-when-odd" and env.get("TERM") == "zz-9":
         time.sleep(60)
 

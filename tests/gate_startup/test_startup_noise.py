@@ -57,6 +57,12 @@ def test_stdout_is_judged_though_the_exit_code_is_not_zero() -> None:
     assert found.started.status == "exit code 3"
 
 
+def test_a_line_that_is_torn_at_the_end_is_found() -> None:
+    [found] = findings("torn", OTHER)
+    assert found.finding.signature == "noisy|transcript|out-unterminated|startup-term-odd"
+    assert found.offending == b'{"jsonrpc":'
+
+
 def test_a_cause_that_silences_the_server_is_found() -> None:
     [found] = findings("mute-when-odd", OTHER, options=Options(patience=1.0, start_patience=1.0))
     assert found.finding.signature == "noisy|reply|reply-missing|startup-term-odd"
