@@ -7,6 +7,7 @@ a pair of them that was explained once is counted from then on without another l
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -86,6 +87,7 @@ class Explorer:
     budget: Budget
     told: Callable[[Tally, int], None] = lambda _tally, _classes: None
     tally: Tally = field(default_factory=Tally)
+    end: float = math.inf
     lethal: Lethal = field(default_factory=Lethal)
     unfinished: set[str] = field(default_factory=set)
     pairs: list[Pair] = field(default_factory=list)
@@ -102,8 +104,8 @@ class Explorer:
         """Explore until the budget is spent; an interrupt ends it and keeps what was found."""
         start = time.monotonic()
         try:
-            end = start + self.budget.seconds * (1 - _POLISH_SHARE)
-            self._explore(self._until(end, stream(origin)))
+            self.end = start + self.budget.seconds * (1 - _POLISH_SHARE)
+            self._explore(stream(origin))
             for pair in self.pairs:
                 rest = max(3.0, start + self.budget.seconds - time.monotonic())
                 pair.ledger.polish(rest / len(self.pairs))
@@ -117,13 +119,6 @@ class Explorer:
         for pair in self.pairs:
             pair.ledger.spare = 0.0
         self._explore(iter([Batch("traffic", inputs)]))
-
-    def _until(self, end: float, every: Iterator[Batch]) -> Iterator[Batch]:
-        for batch in every:
-            if batch.stage not in _DUE and time.monotonic() >= end:
-                return
-            self.told(self.tally, sum(len(pair.ledger.entries) for pair in self.pairs))
-            yield batch
 
     def _explore(self, every: Iterable[Batch]) -> None:
         """Keep each lane at work: its answer is read when its turn comes again."""
@@ -139,18 +134,26 @@ class Explorer:
             self._collect(next(turns), under_way)
 
     def _careful(self, every: Iterable[Batch]) -> Iterator[Batch]:
-        """Batches without what kills a side again and again, and small ones where something died.
+        """Batches until the time is up, without what kills a side again and again.
 
         A shape of which inputs are left out is never claimed.
         """
         for batch in every:
+            if self._late(batch):
+                return
+            self.told(self.tally, sum(len(pair.ledger.entries) for pair in self.pairs))
             spared = batch.inputs if batch.stage in _DUE else self.lethal.spared(batch.inputs)
             if len(spared) < len(batch.inputs):
                 self.tally.left_out += len(batch.inputs) - len(spared)
                 self.unfinished.add(batch.claim)
             pieces = list(self.lethal.pieces(spared))
             for piece in pieces:
+                if self._late(batch):
+                    return
                 yield replace(batch, inputs=piece, last=batch.last and piece is pieces[-1])
+
+    def _late(self, batch: Batch) -> bool:
+        return batch.stage not in _DUE and time.monotonic() >= self.end
 
     def _deadly(self, batch: Batch, blocks: Sequence[bytes]) -> None:
         """Learn which inputs killed a side."""
