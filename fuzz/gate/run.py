@@ -52,6 +52,7 @@ SECONDS: dict[Budget, float] = {"quick": 30.0, "release": 300.0, "nightly": 3_60
 
 _SHRINK: dict[Budget, float] = {"quick": 1.0, "release": 10.0, "nightly": 60.0}
 _WARM_SHARE = 0.5
+_AT_LEAST = "ugly-debug-line"
 _COUNTED = ("act-twice", "act-missing")
 _TRIES = 2
 _AHEAD = 2
@@ -225,15 +226,19 @@ class _Runner:
                 self._follow(prepared, signature)
 
     def _fresh(self, trials: Iterable[Trial]) -> bool:
-        """Trials in fresh processes, until the budget is spent."""
-        left = iter(trials)
-        for trial in left:
-            if self._late(1.0):
-                self._skip([trial, *left])
-                return False
+        """Trials in fresh processes, until the budget is spent; the first of all in any case.
+
+        Where a slow start took the whole budget, "nothing found" must still mean something.
+        """
+        skipped = []
+        for trial in trials:
+            if self._late(1.0) and trial.name != _AT_LEAST:
+                skipped.append(trial)
+                continue
             prepared = self._ready(trial)
             self._take(prepared, self.confirmer.examine(prepared, grace=0.1).charges)
-        return True
+        self._skip(skipped)
+        return not skipped
 
     def _skip(self, trials: Iterable[Trial]) -> None:
         for trial in trials:

@@ -8,6 +8,7 @@ fresh process by others.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -24,6 +25,7 @@ __all__ = ["Warm"]
 
 _WINDOW = 64
 _LINGER = 0.02
+_QUIET = 1.0
 _LONG = 65_536
 
 
@@ -61,6 +63,12 @@ def _warm_ids(prepared: Ready) -> set[Key]:
         for name in frame.ids
         if (type(name), name) in prepared.owed
     }
+
+
+def _last_ids(prepared: Ready) -> set[Key]:
+    """The id of the sentinel, where it is a request of its own."""
+    last = prepared.judgement.frames[-1]
+    return {(type(name), name) for name in last.ids} & prepared.owed
 
 
 def _apart(prepared: Ready) -> bool:
@@ -159,10 +167,12 @@ class Warm:
         """Wait for the window's replies; give what is certain, return what must be run again."""
         if not window.trials:
             return []
-        if not self._gather(self._living(), window):
-            self.close()
-            return list(window.trials)
-        again = self._suspects(window)
+        missing = self._gather(self._living(), window)
+        silent = {window.owed[key] for key in missing}
+        if window.trials[-1].trial.number in silent:
+            self.close()  # not even the last sentinel was answered
+        suspects = self._suspects(window)
+        again = [t for t in window.trials if t.trial.number in silent or t in suspects]
         for each in window.trials:
             if each not in again:
                 number = each.trial.number
@@ -184,23 +194,34 @@ class Warm:
             return list(window.trials)
         return [each for each in window.trials if _nameless(each)] if "" in rules else []
 
-    def _gather(self, watched: Watched, window: _Window) -> bool:
+    def _gather(self, watched: Watched, window: _Window) -> set[Key]:
+        """Take in what comes for a window; return the ids that were not answered.
+
+        Once the last trial is answered and nothing more comes, what is missing is not waited for:
+        it is asked for again, alone and with all patience.
+        """
         session = watched.session
         missing = set(window.owed)
+        last = {key for key in missing if window.owed[key] == window.trials[-1].trial.number}
+        heard = time.monotonic()
 
         def done() -> bool:
+            nonlocal heard
             session.collect()
+            if len(session.lines) > self._read:
+                heard = time.monotonic()
             for line in session.lines[self._read :]:
                 self._sort(line, window, missing)
             self._read = len(session.lines)
-            return not missing
+            quiet = time.monotonic() - heard > _QUIET and not missing & last
+            return not missing or quiet
 
-        complete = session.process.pump_until(done, self._lab.options.patience)
+        session.process.pump_until(done, self._lab.options.patience)
         for effect in watched.recording.take():
             # The next window is on its way: some of it may have acted already.
             for number in {*numbers_in(effect.detail), *numbers_in(effect.content)}:
                 self._effects.setdefault(number, []).append(effect)
-        return complete
+        return missing
 
     def _sort(self, line: bytes, window: _Window, missing: set[Key]) -> None:
         """Put a line to the trial whose name it has; what has none is harmless, or a stray."""
@@ -232,9 +253,10 @@ class Warm:
         data = trial.case.data[trial.opening :]
         session.send(data, cuts)
         self.frames += data.count(b"\n")
-        complete = replies.wait(_warm_ids(prepared), patience or self._lab.options.patience)
+        complete = self._wait(prepared, replies, patience or self._lab.options.patience)
         session.linger(_LINGER)
-        alive = complete and not session.process.gone
+        answers = complete or bool(_last_ids(prepared) & replies.keys)
+        alive = answers and not session.process.gone
         seen = Seen(
             tuple(session.lines[begun:]),
             session.tail,
@@ -250,3 +272,19 @@ class Warm:
         if not alive or seen.tail or any(not line.startswith((b"{", b"[")) for line in seen.lines):
             self.close()
         return seen
+
+    def _wait(self, prepared: Ready, replies: Replies, patience: float) -> bool:
+        """Wait for every reply; one that is not there a while after the sentinel's is not waited
+        for: a fresh process will be given all the time.
+        """
+        wanted, last, since = _warm_ids(prepared), _last_ids(prepared), [0.0]
+
+        def done() -> bool:
+            keys = replies.look()
+            if last & keys and not since[0]:
+                since[0] = time.monotonic()
+            return wanted <= keys or (bool(since[0]) and time.monotonic() - since[0] > _QUIET)
+
+        assert self._watched is not None
+        self._watched.session.process.pump_until(done, patience)
+        return wanted <= replies.keys
