@@ -6,7 +6,9 @@ for a store saves what it finds by itself and goes on; only one that has no stor
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -35,6 +37,7 @@ MAX_SIZE: dict[Form, int] = {"document": 2_048, "session": 8_192}
 
 _CRASHES = Path(__file__).resolve().parents[2] / "crashes"
 _SEED = "-seed="
+_PR_SET_PDEATHSIG = 1
 
 
 class FoundError(Exception):
@@ -119,7 +122,7 @@ def fuzz(atheris: Any, file: Path, name: str, arguments: list[str], given: Order
     marker = Marker(Path(given.marker), size) if given.marker else None
     body = _Body(name, check, _sink(given), marker)
     if given.marker:
-        threading.Thread(target=_follow_parent, daemon=True).start()
+        _follow_parent()
     extra: dict[str, Any] = {}
     if not given.plain:
         mutator = _mutator(atheris, check, arguments)
@@ -156,7 +159,13 @@ def _size(arguments: list[str], default: int) -> int:
 
 
 def _follow_parent() -> None:
-    """End with the parent, which holds the other end of stdin."""
+    """End with the parent: by the kernel's hand, even stopped, and where it died before this."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.Thread(target=_end_with_stdin, daemon=True).start()
+
+
+def _end_with_stdin() -> None:
+    """The parent holds the other end of stdin for as long as it lives."""
     sys.stdin.buffer.read()
     os._exit(0)
 

@@ -146,6 +146,37 @@ def test_sigkill_loses_nothing_that_was_saved_and_a_second_start_resumes(hostile
     assert Store(out).signatures() >= saved
 
 
+PARENT = """
+import sys, time
+from pathlib import Path
+from fuzz.coverage.orders import Orders
+from fuzz.coverage.process import Job, Process
+process = Process(Job("fuzz_gateway", Orders(targets=("planted:healthy",)), Path(sys.argv[1])))
+while not process.look().sighting.begun:
+    time.sleep(0.1)
+process.pause()
+print(process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_stopped_process_does_not_outlive_its_parent(hostile: Path) -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(hostile / "corpus")],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert parent.stdout is not None
+        child = Path("/proc") / parent.stdout.readline().decode().strip()
+        assert child.name.isdecimal()
+        assert child.exists()
+    finally:
+        parent.kill()
+        parent.communicate()
+    until(lambda: not child.exists())
+
+
 def test_figures_are_told_while_it_runs(hostile: Path) -> None:
     events: list[Event] = []
     enough: list[Event] = []
