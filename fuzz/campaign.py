@@ -9,16 +9,15 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fuzz.apart import Failed, end_of, starting
-from fuzz.coverage.guide import Guide, guide_for
-from fuzz.coverage.watch import Watch
 from fuzz.events import Finished, Found, Listener, Progress, Started, Tally
 from fuzz.plan import Plan, build, target_names
 from fuzz.store import Store
@@ -27,6 +26,10 @@ from oracles.records import Finding, finding
 from strategies.records import Case
 from targets.errors import TargetError
 from targets.parsers.configs import library_versions
+
+if TYPE_CHECKING:
+    from fuzz.coverage.guide import Guide
+    from fuzz.coverage.watch import Watch
 
 __all__ = ["PATIENCE", "Budget", "campaign"]
 
@@ -139,12 +142,33 @@ def campaign(  # noqa: PLR0913 - the whole of a campaign's input, once
     listener(Started(plan.seed, names, budget.workers, len(seen), str(out)))
     with tempfile.TemporaryDirectory(prefix="wirefence-") as markers:
         shares = _shares(budget, Path(markers), given)
-        guide = guide_for(plan, budget.seconds, out, frozenset(seen), lambda: state.found)
-        reason = _Fleet(plan, budget, state, Watch(store), guide).run(shares)
-    explored = guide.explored() if guide else ()
+        guided = _guided(plan, budget, store, frozenset(seen), lambda: state.found)
+        reason = _Fleet(plan, budget, state, guided).run(shares)
+    explored = guided.guide.explored() if guided else ()
     seconds = time.monotonic() - state.begun
     listener(Finished(seconds, state.tally, state.found, reason, explored))
     return state.found
+
+
+@dataclass(frozen=True, slots=True)
+class _Guided:
+    """The coverage-guided drivers, and the watch on what their processes find."""
+
+    guide: Guide
+    watch: Watch
+
+
+def _guided(
+    plan: Plan, budget: Budget, store: Store, known: frozenset[str], findings: Callable[[], int]
+) -> _Guided | None:
+    """What joins the grammar where the budget has time for it: never one of cases."""
+    if budget.seconds is None:
+        return None
+    # Counted campaigns are often short, and have no use for what this imports.
+    from fuzz.coverage import guide, watch  # noqa: PLC0415
+
+    made = guide.guide_for(plan, budget.seconds, store.folder, known, findings)
+    return None if made is None else _Guided(made, watch.Watch(store))
 
 
 def _shares(budget: Budget, markers: Path, given: Sequence[Case]) -> list[Share]:
@@ -171,8 +195,7 @@ class _Fleet:
     plan: Plan
     budget: Budget
     state: _State
-    watch: Watch
-    guide: Guide | None = None
+    guided: _Guided | None = None
     running: dict[Connection, _Worker] = field(default_factory=dict)
 
     def run(self, shares: Sequence[Share]) -> str:
@@ -203,25 +226,25 @@ class _Fleet:
 
     def _stop(self) -> None:
         """End every worker at once: what they found is on disk, what they do is not wanted."""
-        if self.guide is not None:
-            self.guide.close()
-            self.state.learn(self.watch.new())
+        if self.guided is not None:
+            self.guided.guide.close()
+            self.state.learn(self.guided.watch.new())
         for worker in self.running.values():
             worker.process.kill()
         for worker in self.running.values():
             worker.process.join()
 
-    def _share(self, guide: Guide) -> None:
+    def _share(self, guided: _Guided) -> None:
         """Let the last worker rest while a process of the guide has its place."""
-        ours = guide.turn()
-        self.state.learn(self.watch.new())
+        ours = guided.guide.turn()
+        self.state.learn(guided.watch.new())
         workers = list(self.running.values())
         for worker in workers:
             worker.rest(resting=not ours and worker is workers[-1])
 
     def _turn(self) -> None:
-        if self.guide is not None:
-            self._share(self.guide)
+        if self.guided is not None:
+            self._share(self.guided)
         ready = wait(list(self.running), _TICK)
         for worker in list(self.running.values()):
             if worker.pipe in ready:

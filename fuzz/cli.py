@@ -9,29 +9,35 @@ from __future__ import annotations
 import importlib
 import io
 import sys
+import traceback
 
 import click
-from rich.console import Console
 
 from fuzz.errors import OWN_FAILURE, USAGE, UsageError
 from targets.errors import TargetError
 
 __all__ = ["COMMANDS", "cli", "main"]
 
-COMMANDS = (
-    "campaign",
-    "fuzz",
-    "explain",
-    "minimize",
-    "replay",
-    "crashes",
-    "nightly",
-    "quirks",
-    "bench",
-    "compare",
-    "gate",
-)
-"""Names of the commands: each is ``command`` in the module of that name in ``fuzz.commands``."""
+COMMANDS = {
+    "campaign": "Run cases until the budget is spent; exit 1 if there are new findings.",
+    "fuzz": "Fuzz TARGET by coverage until the time is over; exit 1 if there are new findings.",
+    "explain": "Show what the judge, every parser and the gateway make of FILE ('-' for stdin).",
+    "minimize": "Make findings as small as they can be, keeping what each shows.",
+    "replay": "Replay reproducers: FIXED, STILL FAILING, CHANGED or ERROR for each.",
+    "crashes": "List, show, add, commit, mark and prune reproducers.",
+    "nightly": "Replay, run a campaign, minimize what is new, and commit it where asked.",
+    "quirks": "Probe every installed parser's quirks and compare them with the stored ones.",
+    "bench": "Measure the grammar, the parser loop, the judge and the gateway, in CPU time.",
+    "compare": "Compare parsers: does any input change meaning from OLD to NEW?",
+    "gate": "Start COMMAND over and over, send it what must be rejected, and watch what it does.",
+}
+"""The commands and what ``--help`` says of each without importing it.
+
+Each is ``command`` in the module of its name in ``fuzz.commands``.
+"""
+
+
+_SHOWN = 600
 
 
 class _Lazy(click.Group):
@@ -46,6 +52,10 @@ class _Lazy(click.Group):
         found = importlib.import_module(f"fuzz.commands.{cmd_name}").command
         assert isinstance(found, click.Command)
         return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
@@ -68,15 +78,18 @@ def main() -> None:
     except click.exceptions.Abort:
         code = _complain(USAGE, "interrupted", "what was found so far is on disk")
     except click.ClickException as error:
-        code = _complain(USAGE, error.format_message(), "see --help")
+        code = _complain(USAGE, error.format_message().rstrip("."), "see --help")
     except SystemExit as error:
         code = _complain(USAGE, f"a target ended the process ({error.code})", "see its module")
     except Exception as error:  # noqa: BLE001 - the last place that can say whose fault it is
-        Console(stderr=True).print_exception(show_locals=False)
+        traceback.print_exc()
         code = _complain(OWN_FAILURE, f"{type(error).__name__}: {error}", "please report this")
     sys.exit(code)
 
 
 def _complain(code: int, cause: str, hint: str) -> int:
-    click.echo(f"wirefence: {cause}; {hint}", err=True)
+    """Say it on one line: what was given may be long, or hold what steers a terminal."""
+    shown = cause if len(cause) <= _SHOWN else f"{cause[: _SHOWN // 2]} ... {cause[-_SHOWN // 2 :]}"
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in f"{shown}; {hint}")
+    click.echo(f"wirefence: {text}", err=True)
     return code

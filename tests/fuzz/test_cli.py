@@ -19,6 +19,10 @@ from oracles import quirks
 ROOT = Path(cli.__file__).resolve().parent.parent
 TWICE = ("campaign", "--cases", "64", "--workers", "1", "--target", "planted:acts-twice")
 FEW = ("campaign", "--cases", "2", "--workers", "1")
+LONG = ("campaign", "--seconds", "600", "--workers", "2")
+
+HANG = 180.0
+"""Seconds after which a process is said to hang, on however busy a machine."""
 
 
 def started(folder: Path, *words: str, **options) -> subprocess.Popen[bytes]:
@@ -54,8 +58,8 @@ def runs(pid: int) -> bool:
         return False
 
 
-def wait_for(condition, seconds: float = 20.0) -> bool:
-    until = time.monotonic() + seconds
+def wait_for(condition) -> bool:
+    until = time.monotonic() + HANG
     while not condition():
         if time.monotonic() > until:
             return False
@@ -96,7 +100,7 @@ def test_what_targets_print_stays_out_of_the_report(hostile) -> None:
     campaign = started(hostile, *FEW, *loud)
     explain = started(hostile, "explain", "frame", *loud)
     for process in (campaign, explain):
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=HANG)
         assert isinstance(json.loads(out), dict)
         assert b"LOUD" in err
 
@@ -265,14 +269,23 @@ def test_quirks_without_a_readable_file_exit_2(
     assert "run with --write" in ran.complaint()
 
 
+@pytest.mark.parametrize("word", ["9" * 5000, "\x1b[31mred", "two\nlines", "\ud800"])
+def test_a_complaint_is_one_short_line_whatever_was_given(wirefence, word: str) -> None:
+    for option in ("--seed", "--target", "--cases"):
+        complaint = wirefence(*FEW, option, word).complaint()
+        assert complaint.isprintable()
+        assert len(complaint) < 900
+        assert ".;" not in complaint
+
+
 def test_ctrl_c_ends_a_campaign_with_its_report(hostile: Path) -> None:
-    process = started(hostile, "campaign", "--target", "planted:acts-twice", "--workers", "2")
+    process = started(hostile, *LONG, "--target", "planted:acts-twice")
     assert wait_for(lambda: list(hostile.glob(".wirefence/findings/*/*.json")))
     for worker in children(process.pid):  # it is the parent's affair alone
         os.kill(worker, signal.SIGINT)
     time.sleep(1)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=HANG)
     assert process.returncode == 1
     assert b"1 new findings" in out
     assert b"(interrupted)" in out
@@ -281,14 +294,14 @@ def test_ctrl_c_ends_a_campaign_with_its_report(hostile: Path) -> None:
 
 def test_killing_the_parent_leaves_whole_findings_and_no_orphans(hostile: Path) -> None:
     hung = ("--target", "planted:acts-twice", "--target", "hostile:hangs_always")
-    process = started(hostile, "campaign", *hung, "--workers", "2")
+    process = started(hostile, *LONG, *hung)
     try:
         assert wait_for((hostile / "hanging").exists)
         workers = children(process.pid)
         assert len(workers) >= 2
     finally:
         process.kill()
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=HANG)
     assert wait_for(lambda: not any(map(runs, workers)))
     assert b"Traceback" not in err
     for metadata in hostile.glob(".wirefence/findings/*/*.json"):
@@ -301,7 +314,7 @@ def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path) -> None:
     process = started(hostile, "explain", "frame", "--target", "planted:healthy")
     assert process.stdout is not None
     process.stdout.close()
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=HANG)
     assert (process.returncode, err) == (0, b"")
 
 
