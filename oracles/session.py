@@ -229,7 +229,7 @@ def _message(
     zero = minus_zero and is_integer(message.get("id")) and message["id"] == 0
     if rule := rpc_fault(message, contract, minus_zero=zero):
         return _Said(rule, kind, method, () if rule == "rpc-id" else named_id(message))
-    rule = mcp_fault(message, contract) if method else ""
+    rule = mcp_fault(message, contract) if isinstance(value, str) else ""
     if rule and rule != "mcp-method":
         return _Said(rule, kind, method, ids)
     if late := _lifecycle(message, kind, contract, state):

@@ -236,3 +236,10 @@ def test_methods_of_other_versions_are_refused() -> None:
 def test_a_long_session_costs_the_same_for_each_frame() -> None:
     frames = b"".join(PING % str(i).encode() for i in range(3_000))
     assert all(frame.accepted for frame in judge(HELLO + frames).frames)
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+def test_an_empty_method_is_a_method_that_nobody_serves(version: str) -> None:
+    asked = line(id=7, method="", params={})
+    sent = asked if version == "2026-07-28" else HELLO + asked
+    assert judge(sent, version=version).frames[-1].rule == "mcp-method"
