@@ -23,10 +23,10 @@ _STRING = r'"((?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+)"'
 _NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
 _UNIT = re.compile(
     rf"{_SPACE}(?!\Z)(?:{_STRING}{_SPACE}:{_SPACE})?"
-    rf"(?:{_STRING}|({_NUMBER}|true|false|null|\[++|\{{))?"
-    rf"{_SPACE}([\]}}]*+,?)"
+    rf"(?:({_NUMBER}|true|false|null|\[++|\{{)|{_STRING})?"
+    rf"{_SPACE}([\]}}]*+)(,?)"
 )
-_NAME, _TEXT, _TOKEN, _AFTER = range(1, 5)
+_NAME, _TOKEN, _TEXT, _CLOSERS, _COMMA = range(1, 6)
 _ESCAPE = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.")
 _LONE = re.compile("[\ud800-\udfff]")
 _REAL = re.compile("[.eE]")
@@ -119,9 +119,9 @@ class _Reader:
         due, opened, closer = self.due, self.opened, ""
         shallow, wanted = min(self.max_depth, DEEPEST), True
         for unit in _UNIT.finditer(self.text):
-            name, value, word, after = unit.groups()
+            name, word, value, closers, comma = unit.groups()
             if value is None and word is None:
-                if name is not None or not after or (wanted and not self.fresh):
+                if name is not None or not (closers or comma) or (wanted and not self.fresh):
                     return self._fault(unit, wanted=wanted)
             else:
                 if not wanted or (name is None) is (closer == "}"):
@@ -143,6 +143,8 @@ class _Reader:
                     due.append(_CLOSER[word])
                     self.top, self.closer = value, due[-1]
                     wanted = self.fresh = True
+                elif word.isdigit() and len(word) <= _SURELY_SAFE:
+                    value = int(word)
                 else:
                     value = self._value(word, name, unit.start(_TOKEN))
                     wanted = self.fresh
@@ -154,17 +156,21 @@ class _Reader:
                     self.root = value
                 if wanted:
                     top, closer = self.top, self.closer
-            if after:
-                if closer and after == closer and len(due) <= DEEPEST:
+            if closers:
+                if closers == closer and len(due) <= DEEPEST:
                     del due[-1], opened[-1]
                     top, closer = (opened[-1], due[-1]) if due else (None, "")
                     self.top, self.closer, self.fresh = top, closer, False
-                elif after != "," or not closer or self.fresh:
-                    fault = self._after(after)
+                else:
+                    fault = self._close(closers)
                     if fault >= 0:
-                        return unit.start(_AFTER) + fault
+                        return unit.start(_CLOSERS) + fault
                     top, closer = self.top, self.closer
-                wanted = after[-1] == ","
+                wanted = False
+            if comma:
+                if self.fresh or not closer:
+                    return unit.start(_COMMA)
+                wanted = True
         return len(self.text) if wanted or closer else -1
 
     def _repeated(self, unit: re.Match[str]) -> None:
@@ -199,20 +205,12 @@ class _Reader:
             self.top = []
         return outermost
 
-    def _after(self, after: str) -> int:
-        """Take the closers and the comma behind a value; the place of one that is wrong, or -1."""
-        closers = after.rstrip(",")
-        if closers:
-            due = "".join(self.due[: -len(closers) - 1 : -1])
-            if due != closers:
-                return next((at for at, it in enumerate(due) if it != closers[at]), len(due))
-            del self.due[-len(closers) :]
-            self._find_top()
-        wrong = len(closers) < len(after) and (self.fresh or not self.closer)
-        return len(closers) if wrong else -1
-
-    def _find_top(self) -> None:
-        """Look for the innermost container after some were closed."""
+    def _close(self, closers: str) -> int:
+        """Take the closers behind a value; the place of one that is wrong, or -1."""
+        due = "".join(self.due[: -len(closers) - 1 : -1])
+        if due != closers:
+            return next((at for at, it in enumerate(due) if it != closers[at]), len(due))
+        del self.due[-len(closers) :]
         depth = len(self.due)
         self.fresh = False
         self.closer = self.due[-1] if depth else ""
@@ -221,17 +219,18 @@ class _Reader:
             self.top = self.opened[-1] if depth else None
         else:
             self.top = {} if self.closer == "}" else []
+        return -1
 
     def _fault(self, unit: re.Match[str], *, wanted: bool) -> int:
         """Where a unit that cannot stand here breaks the grammar."""
         starts = (unit.start(_NAME) - 1, unit.start(_TEXT) - 1, unit.start(_TOKEN))
-        begin = next((start for start in starts if start >= 0), unit.start(_AFTER))
+        begin = next((start for start in starts if start >= 0), unit.start(_CLOSERS))
         if not wanted:
             return begin
         if unit[_NAME] is not None:
             colon = self.text.index(":", unit.end(_NAME))
-            return unit.start(_AFTER) if self.closer == "}" else colon
-        return unit.start(_AFTER) if unit[_TEXT] is not None else begin
+            return unit.start(_CLOSERS) if self.closer == "}" else colon
+        return unit.start(_CLOSERS) if unit[_TEXT] is not None else begin
 
     def _spelled_minus_zero(self) -> None:
         """Note a message whose id is ``-0``: the value alone can't tell that from ``0``."""
