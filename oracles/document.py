@@ -112,7 +112,7 @@ class _Reader:
         self.top: Any = None
         self.closer, self.fresh = "", False
 
-    def read(self) -> int:  # noqa: C901, PLR0912 - the hot loop: a call for each unit would double its cost
+    def read(self) -> int:  # noqa: C901, PLR0912, PLR0915 - the hot loop: a call for each unit would double its cost
         """Read the whole text; the offset of a syntax fault, or -1."""
         top: Any = None
         value: Any
