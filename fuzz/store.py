@@ -14,13 +14,14 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 
 from fuzz.crashes.schema import Metadata, Status, decode, describe, encode
 from fuzz.errors import UsageError
 from oracles.records import Finding
-from strategies.records import VERSIONS, Case, Frame
+from strategies.records import VERSIONS, Case, Direction, Frame
 from targets.command.records import Launch
 
 __all__ = ["COMPANIONS", "Store", "case_from_bytes", "place_of", "read_case"]
@@ -98,14 +99,14 @@ class Store:
         versions: Mapping[str, str],
         launch: Launch | None = None,
         options: Mapping[str, str] | None = None,
-        side: str = "",
+        sides: tuple[str, ...] = (),
         status: Status = "open",
         note: str = "",
     ) -> Path:
         """Put a finding on disk and return the path of its bytes. Raises UsageError.
 
         ``launch`` is the command that showed it (secrets are left out), ``options`` what the gate
-        was told, ``side`` the parser in another environment as ``wirefence compare`` spells it.
+        was told, ``sides`` the two of a difference as ``wirefence compare`` spells them.
         """
         metadata = describe(
             finding,
@@ -113,7 +114,7 @@ class Store:
             versions=versions,
             launch=launch,
             options=options,
-            side=side,
+            sides=sides,
             status=status,
             note=note,
         )
@@ -164,7 +165,13 @@ class Store:
             raise UsageError(
                 f"{path} is not the file that its metadata describes", "restore it with git"
             )
-        return metadata, case_from_bytes(data, protocol=metadata.protocol, cuts=list(metadata.cuts))
+        case = case_from_bytes(
+            data,
+            protocol=metadata.protocol,
+            cuts=list(metadata.cuts),
+            direction=metadata.direction,
+        )
+        return metadata, case
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
@@ -185,22 +192,29 @@ def _offsets(value: object) -> list[int]:
 
 
 def case_from_bytes(
-    data: bytes, *, protocol: str = "2025-11-25", cuts: list[int] | None = None
+    data: bytes,
+    *,
+    protocol: str = "2025-11-25",
+    cuts: list[int] | None = None,
+    direction: str = "client-to-server",
 ) -> Case:
-    """Make a case of raw stdin bytes; one frame for each line. Raises UsageError."""
+    """Make a case of raw bytes as one side wrote them, a frame for each line. Raises UsageError."""
     version = next((known for known in VERSIONS if known == protocol), None)
     if version is None:
         raise UsageError(f"{protocol!r} is no MCP version", f"use one of {', '.join(VERSIONS)}")
+    writer = next((known for known in get_args(Direction) if known == direction), None)
+    if writer is None:
+        raise UsageError(f"{direction!r} is no direction", "write client-to-server")
     lines = data.split(b"\n")
     frames = [Frame(line + b"\n") for line in lines[:-1]]
     if lines[-1]:
         frames.append(Frame(lines[-1]))
     places = sorted({cut for cut in cuts or [] if 0 < cut < len(data)})
-    return Case(tuple(frames), tuple(places), version)
+    return Case(tuple(frames), tuple(places), version, writer)
 
 
 def read_case(path: Path) -> Case:
-    """Read a case from a file of raw bytes; metadata beside it gives version and cuts.
+    """Read a case from a file of raw bytes; metadata beside it gives the rest.
 
     Raises UsageError for a file or metadata that cannot be read.
     """
@@ -211,6 +225,7 @@ def read_case(path: Path) -> Case:
             return case_from_bytes(data)
         content = json.loads(beside.read_bytes())
         protocol, cuts = _text(content["protocol"]), _offsets(content["cuts"])
+        direction = _text(content.get("direction", "client-to-server"))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UsageError(f"cannot read {path}: {reason}", "check the path") from error
@@ -218,4 +233,4 @@ def read_case(path: Path) -> Case:
         raise UsageError(
             f"the metadata beside {path} is not readable", "mend or remove the .json file"
         ) from error
-    return case_from_bytes(data, protocol=protocol, cuts=cuts)
+    return case_from_bytes(data, protocol=protocol, cuts=cuts, direction=direction)

@@ -62,6 +62,8 @@ def show_command(names: tuple[str, ...], folder: Path) -> int:
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.argument("launch", nargs=-1, metavar="[-- COMMAND...]")
 @click.option("--target", default="", help="Where it shows; 'parsers': how all parsers split.")
+@click.option("--sides", nargs=2, metavar="OLD NEW", help="Where two parsers differ.")
+@click.option("--python", default="", help="Interpreter of both sides, as in wirefence compare.")
 @click.option("--signature", default="", help="Only findings whose signature holds this.")
 @click.option("--status", type=_STATUS, default="open", show_default=True)
 @click.option("--note", default="", help="A sentence for the reader.")
@@ -76,6 +78,8 @@ def add_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     file: Path | None,
     launch: tuple[str, ...],
     target: str,
+    sides: tuple[str, str] | None,
+    python: str,
     signature: str,
     status: Status,
     note: str,
@@ -89,7 +93,8 @@ def add_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
 ) -> int:
     """Run FILE against a target and file what it shows, minimized.
 
-    The target is --target or the COMMAND of a server. Refused is what is known by its signature.
+    The target is --target, the COMMAND of a server, or two --sides. Refused is what is known by
+    its signature.
     """
     if (file is None) != classes:
         raise click.UsageError("give FILE or --classes")
@@ -105,6 +110,8 @@ def add_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
                 smaller=smaller,
                 patience=patience,
                 versions=dict(_pair(each) for each in versions),
+                sides=sides or (),
+                python=python,
             )
             added = add(read_case(file), Launch(launch) if launch else None, wanted, Store(folder))
     for each in added.refused:

@@ -92,6 +92,7 @@ def _line(said: Minimized) -> str:
         "out of time or inputs: call again to go on" if said.state == "early" else "",
         f"shows in {said.shown} of {said.trials} runs" if said.shown < said.trials else "",
         "same fault as one on file: merged" if said.merged else "",
+        "it is as small as what makes it" if said.state == "whole" else "",
     ]
     note = "".join(f"; {each}" for each in notes if each)
     size = f"{said.before:,} -> {entry.metadata.size:,} bytes"

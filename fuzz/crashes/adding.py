@@ -35,7 +35,8 @@ class Wanted:
     """What of a file's findings is filed, and as what.
 
     ``signature`` is a part of those wanted (all, if empty); ``smaller`` says whether to minimize.
-    ``versions`` are those of a server, which cannot be told from here.
+    ``versions`` are those of a server, which cannot be told from here. ``sides`` are the two of a
+    difference, with the interpreter of both in ``python`` (``""`` for the usual one).
     """
 
     target: str
@@ -45,6 +46,8 @@ class Wanted:
     smaller: bool = True
     patience: float = 60.0
     versions: Mapping[str, str] = field(default_factory=dict)
+    sides: tuple[str, ...] = ()
+    python: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,9 @@ def add(case: Case, launch: Launch | None, wanted: Wanted, store: Store) -> Adde
 
 
 def _subject(launch: Launch | None, wanted: Wanted) -> Subject:
+    if wanted.sides:
+        options = {"python": wanted.python} if wanted.python else {}
+        return Subject(" to ".join(wanted.sides), sides=wanted.sides, options=options)
     if launch is not None:
         return Subject(wanted.target or Path(launch.argv[0]).name, launch)
     if not wanted.target:
@@ -96,8 +102,10 @@ def _file(
     metadata = describe(
         found,
         case,
-        versions={**(_versions(found) if subject.launch is None else {}), **wanted.versions},
+        versions={**_here(found, subject), **wanted.versions},
         launch=subject.launch,
+        options=subject.options,
+        sides=subject.sides,
         status=wanted.status,
         note=wanted.note,
     )
@@ -113,6 +121,17 @@ def _file(
     if known := _known(small.metadata.finding(), scan(store.folder).entries):
         return f"{found.signature} is known already, in its smallest form, as {known.id}"
     return replace(small, path=store.put(small.metadata, small.case.data))
+
+
+def _here(found: Finding, subject: Subject) -> dict[str, str]:
+    if subject.launch is not None:
+        return {}
+    if subject.sides:
+        # Comparisons need much that nothing else here does.
+        from fuzz.crashes.sides import versions_of  # noqa: PLC0415
+
+        return versions_of(subject.sides, subject.options)
+    return _versions(found)
 
 
 def _known(found: Finding, entries: Iterable[Entry]) -> Entry | None:

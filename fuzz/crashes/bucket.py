@@ -20,6 +20,9 @@ __all__ = ["MANY", "cause_of", "faults_of", "gravest_first"]
 MANY = 5
 """A target that is wrong about more kinds of frames than this is wrong about rejected frames."""
 
+_OWN = ("agreement", "compare", "client", "liveness")
+"""Oracles whose signatures name the fault: its cause is no frame to be rejected."""
+
 _GRAVITY = ("non-action", "session", "outbound", "liveness", "reply", "transcript", "agreement")
 
 
@@ -32,8 +35,8 @@ def cause_of(case: Case) -> str:
 def faults_of(entries: Iterable[Entry]) -> dict[str, str]:
     """The name of the fault that each entry shows, by its signature.
 
-    For parsers, and for crashes and hangs, that is the signature. For other targets it is the cause
-    (``family|rule of the first frame to be rejected``), or without one the oracle's rule.
+    For parsers, clients, starts, crashes and hangs that is the signature. For other targets it is
+    the cause (``family|rule of the first frame to be rejected``), or without one the oracle's rule.
     """
     given = list(entries)
     names = {entry.metadata.signature: _fault(entry) for entry in given}
@@ -50,7 +53,8 @@ def faults_of(entries: Iterable[Entry]) -> dict[str, str]:
 
 def _fault(entry: Entry) -> str:
     metadata = entry.metadata
-    if metadata.oracle in ("agreement", "liveness"):
+    from_client = entry.case.direction == "client-to-server"
+    if metadata.oracle in _OWN or not from_client or "cause" in metadata.options:
         return metadata.signature
     family = metadata.signature.partition("|")[0]
     cause = cause_of(entry.case)

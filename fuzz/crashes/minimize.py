@@ -29,6 +29,9 @@ __all__ = ["LIMIT", "Minimized", "Terms", "minimize"]
 LIMIT = 5_000
 """Inputs that one reduction may run: ten times what a frame of a kilobyte needs."""
 
+_PLAYS = {"attack", "cause"}
+"""Options of the gate that say how a case is made; its bytes are then the record of one run."""
+
 _TRIALS = 3
 _FLAKY_TRIALS = 10
 _EVERY = 1.0
@@ -54,9 +57,10 @@ class Terms:
 class Minimized:
     """What became of a reproducer.
 
-    ``state`` is ``done``, ``early`` (out of time or inputs) or ``gone`` (it does not show its
-    finding any more and is left as it was). ``shown`` of ``trials`` runs showed it at first.
-    ``merged`` is true where its smallest form is a fault that was on file already.
+    ``state`` is ``done``, ``early`` (out of time or inputs), ``whole`` (it is a play of an attack
+    or a way of starting, of which the bytes are only a record) or ``gone`` (it does not show its
+    finding any more). In the last two it is left as it was. ``shown`` of ``trials`` runs showed it
+    at first. ``merged`` is true where its smallest form is a fault that was on file already.
     """
 
     entry: Entry
@@ -86,7 +90,9 @@ class _Session:
         self.best = self.entry.case
 
     def case(self, data: bytes, cuts: Cuts) -> Case:
-        return case_from_bytes(data, protocol=self.best.version, cuts=list(cuts))
+        return case_from_bytes(
+            data, protocol=self.best.version, cuts=list(cuts), direction=self.best.direction
+        )
 
     def shown(self, cases: Sequence[Case]) -> list[Finding | None]:
         """The wanted finding, or the like, of each case; flaky ones get several runs."""
@@ -140,6 +146,8 @@ def minimize(entry: Entry, store: Store, terms: Terms, tell: Tell) -> Minimized:
         shown = _trials(session)
         if not shown:
             return Minimized(entry, len(entry.case.data), "gone", session.executions)
+        if _PLAYS & entry.metadata.options.keys():
+            return Minimized(entry, len(entry.case.data), "whole", session.executions, shown)
         session.repeat = 1 if shown == _TRIALS else _FLAKY_TRIALS
         try:
             reduced = _reduce(session, terms)
@@ -164,7 +172,7 @@ def _reduce(session: _Session, terms: Terms) -> Reduced:
     session.best = session.case(case.data, session.cuts_of(case.data))
     reduced = reduce(
         case.data,
-        lambda data: session.keeps_many([data])[0],
+        lambda _start: True,  # the trials have shown it
         limit=terms.limit,
         deadline=None if terms.seconds is None else time.monotonic() + terms.seconds,
         better=session.better,
@@ -182,7 +190,9 @@ def _reduce(session: _Session, terms: Terms) -> Reduced:
 
 def _cutting(session: _Session, case: Case) -> Callable[[bytes], Cuts]:
     """The simplest rule for pauses under which the case shows its finding."""
-    for rule in (none, after_every_byte) if case.cuts else (none,):
+    if not case.cuts:
+        return none
+    for rule in (none, after_every_byte):
         if session.shown([session.case(case.data, rule(case.data))])[0] is not None:
             return rule
     return lambda data: moved(session.best.cuts, session.best.data, data)

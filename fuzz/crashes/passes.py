@@ -7,11 +7,14 @@ where the coarser one had no say: bytes inside of tokens, and of words only the 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
+from fuzz.crashes import tree
+from fuzz.crashes.openings import KNOWN, outside, plain
 from fuzz.crashes.simpler import simpler_values
-from fuzz.crashes.tree import Node, Span, nodes, tokens
+from fuzz.crashes.tree import Node, Span
 
 __all__ = ["PASSES", "Edit", "Search"]
 
@@ -78,20 +81,51 @@ def _without(data: bytes, spans: Sequence[Span], ends: range, size: int) -> Iter
 
 
 def _found(pattern: re.Pattern[bytes]) -> Callable[[bytes], list[Span]]:
-    return lambda data: [match.span() for match in pattern.finditer(data)]
+    return lambda data: outside(data, [match.span() for match in pattern.finditer(data)])
+
+
+def _tokens_of(data: bytes) -> list[Span]:
+    return outside(data, tree.tokens(data))
+
+
+def _unknown(data: bytes, spans: Sequence[Span]) -> list[Span]:
+    """The spans that lie in no word of the protocol."""
+    known = [span for span in tree.tokens(data) if data[slice(*span)] in KNOWN]
+    starts = [start for start, _ in known]
+
+    def inside(span: Span) -> bool:
+        place = bisect_right(starts, span[0]) - 1
+        return place >= 0 and span[1] <= known[place][1]
+
+    return [span for span in spans if not inside(span)]
+
+
+def _nodes_of(data: bytes) -> list[Node]:
+    found = tree.nodes(data)
+    kept = set(outside(data, [(node.start, node.end) for node in found]))
+    return [node for node in found if (node.start, node.end) in kept]
 
 
 def _lines(search: Search) -> None:
-    _drop(search, _found(_LINE))
+    _drop(search, lambda data: [match.span() for match in _LINE.finditer(data)])
+
+
+def _openings(search: Search) -> None:
+    """Put the lines of a handshake in their plainest form."""
+    for place in range(len(_LINE.findall(search.data))):
+        data = search.data
+        start, end = [match.span() for match in _LINE.finditer(data)][place]
+        span = start, end - data[start:end].endswith(b"\n")
+        search.first(_put(data, span, form) for form in plain(data[slice(*span)]))
 
 
 def _white(search: Search) -> None:
-    _drop(search, lambda data: [s for s in tokens(data) if _WHITE.fullmatch(data, *s)])
+    _drop(search, lambda data: [s for s in _tokens_of(data) if _WHITE.fullmatch(data, *s)])
 
 
 def _tree(search: Search) -> None:
     """Make each node as simple as can be, outermost first: those take the most with them."""
-    place, found = 0, nodes(search.data)
+    place, found = 0, _nodes_of(search.data)
     while place < len(found):
         before = search.data
         node = found[place]
@@ -99,7 +133,7 @@ def _tree(search: Search) -> None:
             _items(search, place)
             place += 1
         if search.data is not before:
-            found = nodes(search.data)
+            found = _nodes_of(search.data)
 
 
 def _replaced(data: bytes, node: Node) -> Iterator[Edit]:
@@ -137,7 +171,7 @@ def _path(node: Node) -> list[Node]:
 
 def _items(search: Search, place: int) -> None:
     """Drop items of a group, with their commas."""
-    node = nodes(search.data)[place]
+    node = _nodes_of(search.data)[place]
     size = len(node.marks)
     while size and node.kind != "leaf":
         end = len(node.marks)
@@ -148,14 +182,17 @@ def _items(search: Search, place: int) -> None:
             hit = search.first(_put(data, span) for span in spans)
             if hit is None:
                 break
-            node = nodes(search.data)[place]
+            found = _nodes_of(search.data)
+            if place >= len(found):  # the line has become one that is left alone
+                return
+            node = found[place]
             end = min(max(0, ends[hit] - size), len(node.marks))
         size = min(size, len(node.marks) + 1) // 2
 
 
 def _values(search: Search) -> None:
     """Spell each token more simply: a long one of equal letters is cheap to cut later."""
-    place, spans = 0, tokens(search.data)
+    place, spans = 0, _spelled(search.data)
     while place < len(spans):
         span, data = spans[place], search.data
         if (
@@ -164,17 +201,21 @@ def _values(search: Search) -> None:
         ):
             place += 1
         else:
-            spans = tokens(search.data)
+            spans = _spelled(search.data)
+
+
+def _spelled(data: bytes) -> list[Span]:
+    return _unknown(data, _tokens_of(data))
 
 
 def _tokens(search: Search) -> None:
-    _drop(search, tokens, largest=1)
+    _drop(search, _tokens_of, largest=1)
 
 
 def _words(search: Search) -> None:
     """Shorten words of which an end or a half can go; others are taken for what they say."""
     place = 0
-    while place < len(words := _found(_WORD)(search.data)):
+    while place < len(words := _unknown(search.data, _found(_WORD)(search.data))):
         start, end = words[place]
         half = (start + end) // 2
         parts = ((half, end), (end - 1, end), (start, half), (start, start + 1))
@@ -197,12 +238,13 @@ def _bytes(search: Search) -> None:
     """Delete bytes; in an input that is still long, words and escapes go only as a whole."""
     pattern = _BYTE if len(search.data) <= _SHORT else _PART
     data = search.data
-    widest = max((len(pattern.findall(data, *span)) for span in tokens(data)), default=1)
-    _drop(search, _found(pattern), largest=max(1, widest // 2))
+    widest = max((len(pattern.findall(data, *span)) for span in _spelled(data)), default=1)
+    _drop(search, lambda each: _unknown(each, _found(pattern)(each)), largest=max(1, widest // 2))
 
 
 PASSES: tuple[Callable[[Search], None], ...] = (
     _lines,
+    _openings,
     _tree,
     _white,
     _values,

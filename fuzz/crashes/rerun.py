@@ -39,13 +39,13 @@ Method = Literal["forkserver", "spawn"]
 class Subject:
     """What a case is run against: a target by name, and for a server the command that starts it.
 
-    ``side`` is a parser in another environment, as ``wirefence compare`` spells it. ``options`` is
-    what the gate was told about the server.
+    ``sides`` are the two of a difference, as ``wirefence compare`` spells them. ``options`` is what
+    the gate was told about the server, or the interpreter and form of a comparison.
     """
 
     target: str
     launch: Launch | None = None
-    side: str = ""
+    sides: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -58,7 +58,7 @@ def subject_of(metadata: Metadata) -> Subject:
             f"it cannot be started again: {error}",
             "pass it the secret in a variable of the environment and file it again",
         ) from error
-    return Subject(metadata.target, launch, metadata.side, metadata.options)
+    return Subject(metadata.target, launch, metadata.sides, metadata.options)
 
 
 def findings_of(case: Case, subject: Subject) -> list[Finding]:
@@ -73,8 +73,10 @@ def findings_of(case: Case, subject: Subject) -> list[Finding]:
 
         target = subject.target.partition("/")[0]
         return examine_command(case, subject.launch, subject.options, target=target)
-    if subject.side:
-        raise UsageError(f"{subject.side} is compared, not run", "use wirefence compare")
+    if subject.sides:
+        from fuzz.crashes.sides import differences  # noqa: PLC0415
+
+        return differences(case.data, subject.sides, subject.options)
     if subject.target == PARSERS:
         return divergences(case)
     return _examiner(subject.target).examine(case)

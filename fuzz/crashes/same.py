@@ -28,7 +28,7 @@ _RULES = {"value": "agree-value", "accepts": "agree-accept", "rejects": "agree-a
 
 def same(wanted: Finding) -> Callable[[Finding], bool]:
     """A test for findings of the same fault as ``wanted``."""
-    if wanted.oracle != "agreement":
+    if wanted.oracle not in ("agreement", "compare"):
         return lambda found: found.signature == wanted.signature
     head, names = _split(wanted.signature)
 

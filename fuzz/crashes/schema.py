@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from oracles.records import Finding
-from strategies.records import Case, Version
+from strategies.records import Case, Direction, Version
 from targets.command.records import Launch
 
 __all__ = ["REDACTED", "Command", "Metadata", "Status", "decode", "describe", "encode", "redact"]
@@ -37,6 +37,7 @@ _USER_OF_URL = re.compile(r"(://)[^/@\s]+@")
 
 Size = Annotated[int, msgspec.Meta(ge=0)]
 Digest = Annotated[str, msgspec.Meta(pattern=r"^(?:[0-9a-f]{64})?$")]
+Sides = Annotated[tuple[str, ...], msgspec.Meta(max_length=2)]
 Day = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 
 
@@ -60,9 +61,10 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     ``size`` and ``sha256`` are of the bytes beside it, ``original_size`` of the input that was
     found. ``replaces`` is the hash of the bytes that were there before and may still be, if their
-    replacement was cut short. ``cuts`` are the offsets at which the writer paused. A launch command
-    stands in ``command``, with what the gate was told about it in ``options``; a parser in another
-    environment in ``side`` (as ``compare`` spells it).
+    replacement was cut short. ``cuts`` are the offsets at which the writer paused, ``direction``
+    says who wrote. A launch command stands in ``command``, with what the gate was told about it in
+    ``options``. A difference has its two ``sides`` as ``wirefence compare`` spells them, and in
+    ``options`` the interpreter and the form of reading.
     """
 
     oracle: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z-]*$")]
@@ -73,6 +75,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     status: Status
     first_seen: Day
     protocol: Version
+    direction: Direction = "client-to-server"
     damage: tuple[str, ...] = ()
     cuts: tuple[int, ...] = ()
     size: Size
@@ -82,7 +85,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     versions: dict[str, str] = {}
     command: Command | None = None
     options: dict[str, str] = {}
-    side: str = ""
+    sides: Sides = ()
     note: str = ""
 
     def finding(self) -> Finding:
@@ -101,7 +104,7 @@ def describe(  # noqa: PLR0913 - one for each thing that may be known of a findi
     versions: Mapping[str, str],
     launch: Launch | None = None,
     options: Mapping[str, str] | None = None,
-    side: str = "",
+    sides: tuple[str, ...] = (),
     status: Status = "open",
     note: str = "",
 ) -> Metadata:
@@ -115,6 +118,7 @@ def describe(  # noqa: PLR0913 - one for each thing that may be known of a findi
         status=status,
         first_seen=datetime.now(UTC).date().isoformat(),
         protocol=case.version,
+        direction=case.direction,
         damage=case.damages(),
         cuts=case.cuts,
         size=len(case.data),
@@ -123,7 +127,7 @@ def describe(  # noqa: PLR0913 - one for each thing that may be known of a findi
         versions=dict(versions),
         command=redact(launch) if launch else None,
         options=dict(options or {}),
-        side=side,
+        sides=sides,
         note=note,
     )
 
@@ -131,11 +135,15 @@ def describe(  # noqa: PLR0913 - one for each thing that may be known of a findi
 def encode(metadata: Metadata) -> bytes:
     """Metadata as JSON that a diff shows well; ASCII only, so that no terminal is at risk."""
     content = msgspec.to_builtins(metadata)
-    kept = {name: value for name, value in content.items() if name in _ALWAYS or value}
+    kept = {name: value for name, value in content.items() if name in _ALWAYS or _told(name, value)}
     return (json.dumps(kept, indent=1) + "\n").encode()
 
 
 _ALWAYS = {"cuts", "damage", "size", "original_size", "versions", "rule", "summary"}
+
+
+def _told(name: str, value: object) -> bool:
+    return bool(value) and (name, value) != ("direction", "client-to-server")
 
 
 def decode(content: bytes) -> Metadata:

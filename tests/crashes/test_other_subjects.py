@@ -1,0 +1,166 @@
+"""Differences of two sides, servers by their command, and clients: replayed as what they are."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from fuzz.crashes.adding import Wanted, add
+from fuzz.crashes.bucket import faults_of
+from fuzz.crashes.minimize import Terms, minimize
+from fuzz.crashes.replay import ERROR, FIXED, STILL, replay_all
+from fuzz.crashes.rerun import Subject, findings_of
+from fuzz.crashes.schema import describe
+from fuzz.crashes.shelf import Entry, scan
+from fuzz.crashes.sides import differences
+from fuzz.errors import UsageError
+from fuzz.store import Store, case_from_bytes, read_case
+from oracles.records import Finding
+from targets.command.records import Launch
+from targets.errors import TargetError
+from tests.crashes.conftest import CALL, HANDSHAKE, ROOT, Wirefence
+
+SIDES = ("json", "orjson")
+SERVER = ROOT / "tests" / "gate" / "servers" / "server.py"
+OPTIONS = {"tool": "record", "args": '{"action":"{nonce}"}', "policy": "continue", "patience": "60"}
+QUICK = Terms(limit=12)
+
+
+def quiet(_runs: int, _size: int) -> None:
+    """Nobody watches."""
+
+
+class TestADifferenceOfTwoSides:
+    def test_is_found_with_its_effect_and_what_the_document_holds(self):
+        (found,) = differences(b"[NaN]", SIDES)
+        assert (found.oracle, found.rule) == ("compare", "newly-rejected")
+        assert found.signature.startswith("json to orjson|compare|newly-rejected|accept -> orjson.")
+        assert "nan" in found.signature.rpartition(": ")[2].split("+")
+
+    @pytest.mark.parametrize("raw", [b"[1]", b'{"a":"b"}'], ids=repr)
+    def test_is_none_where_both_read_alike(self, raw):
+        assert differences(raw, SIDES) == []
+
+    def test_has_two_sides_that_exist_and_a_form_that_both_have(self):
+        with pytest.raises(UsageError, match="two sides"):
+            differences(b"1", ("json",))
+        with pytest.raises(TargetError):
+            differences(b"1", ("json", "python:9.9"))
+        with pytest.raises(UsageError, match="no form 'x'"):
+            differences(b"1", SIDES, {"form": "x"})
+
+    def test_is_filed_small_and_replays(self, here: Path, wirefence: Wirefence):
+        (here / "frame.bin").write_bytes(b'{"a": [1, {"b": "c"}, NaN], "d": true}')
+        ran = wirefence("crashes", "add", "frame.bin", "--sides", *SIDES, "--status", "upstream")
+        assert ran.code == 0
+        (entry,) = scan(Path("crashes")).entries
+        assert entry.case.data == b"NaN"
+        assert entry.metadata.sides == SIDES
+        assert set(entry.metadata.versions) == {"old", "new"}
+        assert wirefence("replay").code == 0
+        assert wirefence("crashes", "add", "frame.bin", "--sides", *SIDES).code == 1
+
+    def test_that_is_gone_is_said_to_be_fixed(self, here: Path):
+        (found,) = differences(b"NaN", SIDES)
+        case = case_from_bytes(b"1")
+        metadata = describe(found, case, versions={}, sides=SIDES)
+        entry = Entry(Store(here / "c").put(metadata, case.data), metadata, case)
+        assert [each.verdict for each in replay_all([entry])] == [FIXED]
+
+
+class TestAServerByItsCommand:
+    @pytest.fixture
+    def acts(self, here: Path) -> Path:
+        (here / "acts").mkdir()
+        return here / "acts"
+
+    def entry(self, here: Path, acts: Path, fault: str, poison: bytes) -> Entry:
+        launch = Launch((sys.executable, str(SERVER), str(acts), fault))
+        case = case_from_bytes(HANDSHAKE + CALL % (1, 1) + poison)
+        subject = Subject("server", launch, options=OPTIONS)
+        found = next(f for f in findings_of(case, subject) if f.oracle == "non-action")
+        metadata = describe(found, case, versions={"s": "1"}, launch=launch, options=OPTIONS)
+        return Entry(Store(here / "c").put(metadata, case.data), metadata, case)
+
+    def test_is_minimized_replayed_and_committed_through_the_gate(
+        self, here: Path, acts: Path, git, wirefence: Wirefence
+    ):
+        poison = (CALL % (2, 2)).replace(b'"params":{', b'"params":{"ttl":NaN,')
+        entry = self.entry(here, acts, "TakesNan", poison)
+        said = minimize(entry, Store(here / "c"), QUICK, quiet)
+        assert b"NaN" in said.entry.case.data
+        assert said.entry.metadata.size < entry.metadata.size
+        assert said.entry.metadata.signature == entry.metadata.signature
+        assert [each.verdict for each in replay_all([said.entry])] == [STILL]
+        assert wirefence("crashes", "commit", "--from", "c").code == 0
+        (kept,) = scan(Path("crashes")).entries
+        assert kept.metadata.command is not None
+        assert kept.metadata.options == OPTIONS
+
+    def test_that_cannot_be_started_is_an_error(self, here: Path, acts: Path):
+        found = Finding("non-action", "act-rejected", "s", "s|non-action|act-rejected|x", "s")
+        case = case_from_bytes(HANDSHAKE)
+        launch = Launch(("no-such-command",))
+        metadata = describe(found, case, versions={}, launch=launch, options=OPTIONS)
+        entry = Entry(Store(here / "c").put(metadata, case.data), metadata, case)
+        (said,) = replay_all([entry])
+        assert (said.verdict, said.expected) == (ERROR, False)
+
+
+class TestWhatAServerWrote:
+    RAW = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
+
+    def filed(self, folder: Path) -> Path:
+        case = case_from_bytes(self.RAW, direction="server-to-client")
+        found = Finding("client", "took-it", "c", "c|client|took-it|x", "s")
+        return Store(folder).save(found, case, versions={})
+
+    def test_keeps_its_direction_on_disk(self, tmp_path: Path):
+        path = self.filed(tmp_path)
+        metadata, case = Store(tmp_path).get(path)
+        assert metadata.direction == case.direction == "server-to-client"
+        assert read_case(path).direction == "server-to-client"
+        assert json.loads(path.with_suffix(".json").read_bytes())["direction"] == case.direction
+
+    def test_a_usual_direction_is_not_spelled_out(self, tmp_path: Path):
+        found = Finding("client", "took-it", "c", "c|client|took-it|x", "s")
+        path = Store(tmp_path).save(found, case_from_bytes(self.RAW), versions={})
+        assert b"direction" not in path.with_suffix(".json").read_bytes()
+
+    def test_an_unknown_direction_is_refused(self, tmp_path: Path):
+        path = self.filed(tmp_path)
+        beside = path.with_suffix(".json")
+        beside.write_bytes(beside.read_bytes().replace(b"server-to-client", b"sideways"))
+        with pytest.raises(UsageError, match="direction"):
+            Store(tmp_path).get(path)
+        with pytest.raises(UsageError, match="direction"):
+            read_case(path)
+
+    def test_is_no_fault_of_gateways_and_its_signature_names_it(self, tmp_path: Path):
+        path = self.filed(tmp_path)
+        entry = Entry(path, *Store(tmp_path).get(path))
+        assert findings_of(entry.case, Subject("gateway/strict")) == []
+        assert set(faults_of([entry]).values()) == {entry.metadata.signature}
+
+
+def test_a_play_of_an_attack_is_left_as_it_was(tmp_path: Path, monkeypatch):
+    found = Finding("client", "took-it", "c", "c|client|took-it|x", "s")
+    shows = "fuzz.crashes.minimize.Runners.run"
+    monkeypatch.setattr(shows, lambda _runners, cases: [[found]] * len(cases))
+    case = case_from_bytes(b"x\n" * 9, direction="server-to-client")
+    options = {"attack": "some", "at": "call"}
+    path = Store(tmp_path).save(found, case, versions={}, launch=Launch(("x",)), options=options)
+    entry = Entry(path, *Store(tmp_path).get(path))
+    said = minimize(entry, Store(tmp_path), Terms(), quiet)
+    assert (said.state, said.entry.case.data) == ("whole", b"x\n" * 9)
+
+
+def test_a_server_without_findings_is_not_filed(here: Path):
+    (here / "acts").mkdir()
+    launch = Launch((sys.executable, str(SERVER), str(here / "acts")))
+    wanted = Wanted("server", smaller=False, versions={"s": "1"})
+    with pytest.raises(UsageError, match="no such finding"):
+        add(case_from_bytes(HANDSHAKE), launch, wanted, Store(here / "c"))
