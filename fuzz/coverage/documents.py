@@ -31,6 +31,7 @@ _DEEP_SAMPLE = 127
 _NO_DIGITS = {ord(digit): None for digit in "0123456789"}
 _SHOWN = 48
 _Parse = Callable[[bytes], Any]
+_Answer = bytes | str
 _Row = tuple[_Parse, tuple[type[BaseException], ...]]
 
 
@@ -45,6 +46,7 @@ class DocumentCheck:
     calls: int = 0
     _rows: list[_Row] = field(default_factory=list)
     _explained: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _sorts: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._rows = [(config.parse, config.documented) for config in self.examiner.parsers]
@@ -57,23 +59,22 @@ class DocumentCheck:
         """Compare all parsers on each line."""
         if b"\n" not in data:
             return self._one(data)
-        return [each for line in data.split(b"\n") for each in self._one(line)]
+        before, lines = self.valid, data.removesuffix(b"\n").split(b"\n")
+        found = [each for line in lines for each in self._one(line)]
+        self.valid = before + (self.valid - before == len(lines))
+        return found
 
     def _one(self, raw: bytes) -> list[Finding]:
         if len(raw) > 900 and dangerous(raw):
             return self._deep(raw)
         answers = self._answers(raw)
-        values = [answer for answer in answers if type(answer) is bytes]
-        first = values[0] if values else b""
-        self.valid += bool(values)
-        size = len(first)
-        behaviour = (
-            *[a if type(a) is str else len(a) > size if a != first else "" for a in answers],
-            first[:1],
-            size.bit_length() // 2,
-        )
+        first = next((answer for answer in answers if type(answer) is bytes), b"")
+        self.valid += bool(first)
+        # Nobody accepted, or everybody did and read the same.
+        alike = not first or answers.count(first) == len(answers)
+        behaviour = (_all_alike if alike else _apart)(answers, first)
         self.note(behaviour)
-        if not self._is_due(raw, behaviour, alike=_alike(values, first, len(answers))):
+        if not self._is_due(raw, behaviour, alike=alike):
             return []
         return self.examiner.examine_document(raw)
 
@@ -96,14 +97,23 @@ class DocumentCheck:
             self._explained[behaviour] = seen + 1
         return True
 
-    def _answers(self, raw: bytes) -> list[bytes | str]:
+    def _sort(self, said: str) -> str:
+        """An error message without its numbers, which are offsets; messages repeat."""
+        sort = self._sorts.get(said)
+        if sort is None:
+            if len(self._sorts) >= _REMEMBERED:
+                self._sorts.clear()
+            sort = self._sorts[said] = said[:_SHOWN].translate(_NO_DIGITS)
+        return sort
+
+    def _answers(self, raw: bytes) -> list[_Answer]:
         """Of each parser the typed bytes of its value, or the sort of its error."""
-        answers: list[bytes | str] = []
+        answers: list[_Answer] = []
         for parse, documented in self._rows:
             try:
                 answers.append(marshal.dumps(parse(raw), 2))
             except documented as error:
-                answers.append(str(error)[:_SHOWN].translate(_NO_DIGITS))
+                answers.append(self._sort(str(error)))
             except (KeyboardInterrupt, SystemExit):
                 raise
             except BaseException as error:  # noqa: BLE001 - the examiner says what it is
@@ -112,6 +122,16 @@ class DocumentCheck:
         return answers
 
 
-def _alike(values: list[bytes], first: bytes, parsers: int) -> bool:
-    """Whether nobody accepted, or everybody did and read the same."""
-    return not values or (len(values) == parsers and values.count(first) == parsers)
+def _all_alike(answers: list[_Answer], first: bytes) -> tuple[object, ...]:
+    """What shows of agreement: sort and size of the value, or the sorts of the errors."""
+    return (first[:1], len(first).bit_length() // 2) if first else tuple(answers)
+
+
+def _apart(answers: list[_Answer], first: bytes) -> tuple[object, ...]:
+    """What shows of a difference: who erred how, and who read something else, longer or not."""
+    size = len(first)
+    return (
+        *[a if type(a) is str else len(a) > size if a != first else "" for a in answers],
+        first[:1],
+        size.bit_length() // 2,
+    )

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fuzz.coverage.fresh import Fresh
-from fuzz.coverage.tree import Span, Tree
+from fuzz.coverage.tree import PARTS, Span, Tree
 from strategies.source import Source
 
-__all__ = ["EDITS", "LINE_EDITS", "Edit", "Hand", "apply"]
+__all__ = ["EDITS", "Edit", "Hand", "Make", "apply", "fitting"]
 
 T = TypeVar("T")
 Edit = tuple[int, int, bytes]
 """Replace the bytes between two offsets."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Hand:
     """What an edit may use: choices, fresh output, another tree, and a mutator of few bytes."""
 
@@ -36,7 +36,7 @@ class Hand:
 
     def value(self) -> bytes:
         """A value: fresh, or one of the other tree."""
-        if self.source.chance(1, 2) and (span := self.pick(self.donor.values())):
+        if self.source.chance(1, 2) and (span := self.pick(self.donor.values)):
             return self.donor.raw[span[0] : span[1]]
         return self.fresh.value()
 
@@ -62,7 +62,7 @@ _MISSPELLINGS = (
     ),
     *(b"\x0c1", b"\xc2\xa01", b"1\x00", b'"\x00"', b"1e999", b"-1e-999", b"{1:2}", b"{a:1}", b"[1"),
 )
-_OUTER = 6
+_DEPTHS = (2, 17, 63, 64, 65, 70, 200)
 _WORDS = (b"true", b"false", b"null")
 _BLANK = b" \t\r"
 
@@ -89,7 +89,7 @@ def replace_member(tree: Tree, hand: Hand) -> Edit | None:
 
 def replace_value(tree: Tree, hand: Hand) -> Edit | None:
     """Another value for a scalar or container, wherever it stands."""
-    return _swap_in(hand, hand.pick(tree.values()))
+    return _swap_in(hand, hand.pick(tree.values))
 
 
 def replace_item(tree: Tree, hand: Hand) -> Edit | None:
@@ -117,14 +117,13 @@ def change_word(tree: Tree, hand: Hand) -> Edit | None:
 
 def confuse(tree: Tree, hand: Hand) -> Edit | None:
     """A value of another type for one of the outer members: what sloppy readers take for it."""
-    members = tree.members[-_OUTER:]
-    member = hand.pick(members)
+    member = hand.pick(tree.outer)
     return member and (member[2], member[3], hand.source.choice(_CONFUSIONS))
 
 
 def misspell(tree: Tree, hand: Hand) -> Edit | None:
     """What no grammar of JSON makes and some readers take, in place of a value."""
-    span = hand.pick(tree.values())
+    span = hand.pick(tree.values)
     return span and (*span, hand.source.choice(_MISSPELLINGS))
 
 
@@ -221,7 +220,7 @@ def insert(tree: Tree, hand: Hand) -> Edit | None:
 
 def wrap(tree: Tree, hand: Hand) -> Edit | None:
     """A value inside one more array or object."""
-    span = hand.pick(tree.values())
+    span = hand.pick(tree.values)
     if span is None:
         return None
     old = tree.raw[span[0] : span[1]]
@@ -229,12 +228,21 @@ def wrap(tree: Tree, hand: Hand) -> Edit | None:
     return (*span, form % old)
 
 
+def nest(tree: Tree, hand: Hand) -> Edit | None:
+    """A value inside many arrays, about as many as some reader's limit."""
+    span = hand.pick(tree.values)
+    if span is None:
+        return None
+    depth = hand.source.choice(_DEPTHS)
+    return (*span, b"[" * depth + tree.raw[span[0] : span[1]] + b"]" * depth)
+
+
 def unwrap(tree: Tree, hand: Hand) -> Edit | None:
     """A container replaced by one of the values in it."""
     outer = hand.pick(tree.containers)
     if outer is None:
         return None
-    inner = [v for v in tree.values() if outer[0] < v[0] and v[1] < outer[1]]
+    inner = [v for v in tree.values if outer[0] < v[0] and v[1] < outer[1]]
     if not inner:
         return None
     start, end = hand.source.choice(inner)
@@ -273,55 +281,41 @@ def scramble_token(tree: Tree, hand: Hand) -> Edit | None:
     return (*span, hand.scramble(tree.raw[span[0] : span[1]]))
 
 
-EDITS: tuple[Make, ...] = (
-    *(replace_member, replace_member, replace_value, replace_item),
-    *(change_number, change_string, change_word, change_number, confuse, confuse),
-    *(misspell, misspell, concatenate),
-    *(rename, rename, escape, splice_string, delete, delete, repeat, repeat),
-    *(insert, insert, insert, wrap, unwrap, exchange, space, scramble_token),
+_ANY = ("members", "items")
+_WEIGHTED: tuple[tuple[int, Make, tuple[str, ...]], ...] = (
+    (8, replace_member, ("members",)),
+    (4, replace_value, ("values",)),
+    (4, replace_item, ("items",)),
+    (8, change_number, ("numbers",)),
+    (4, change_string, ("strings",)),
+    (4, change_word, ("words",)),
+    (8, confuse, ("outer",)),
+    (5, misspell, ("values",)),
+    (2, concatenate, ("tops",)),
+    (8, rename, ("members",)),
+    (4, escape, ("members", "strings")),
+    (4, splice_string, ("strings",)),
+    (8, delete, _ANY),
+    (8, repeat, _ANY),
+    (12, insert, _ANY),
+    (4, wrap, ("values",)),
+    (1, nest, ("values",)),
+    (4, unwrap, ("containers",)),
+    (4, exchange, ("members",)),
+    (4, space, ("members",)),
+    (4, scramble_token, ("strings", "numbers")),
 )
+EDITS: tuple[Make, ...] = tuple(make for weight, make, _ in _WEIGHTED for _ in range(weight))
 """Edits of the inside of a document, as often as they are chosen."""
 
-
-def insert_line(tree: Tree, hand: Hand) -> Edit | None:
-    """A message of the grammar as one more line."""
-    line = hand.pick(tree.lines)
-    at = line[hand.source.choice((0, 1))] if line else 0
-    return at, at, hand.fresh.message() + b"\n"
+_FITTING: dict[tuple[bool, ...], tuple[Make, ...]] = {}
 
 
-def splice_line(tree: Tree, hand: Hand) -> Edit | None:
-    """A line of the other tree as one more line."""
-    line, other = hand.pick(tree.lines), hand.pick(hand.donor.lines)
-    if line is None or other is None:
-        return None
-    return line[1], line[1], hand.donor.raw[other[0] : other[1]]
-
-
-def repeat_line(tree: Tree, hand: Hand) -> Edit | None:
-    """A line again, behind any line."""
-    line, place = hand.pick(tree.lines), hand.pick(tree.lines)
-    if line is None or place is None:
-        return None
-    return place[1], place[1], tree.raw[line[0] : line[1]]
-
-
-def delete_line(tree: Tree, hand: Hand) -> Edit | None:
-    """One line less."""
-    line = hand.pick(tree.lines)
-    return line and (*line, b"")
-
-
-def exchange_lines(tree: Tree, hand: Hand) -> Edit | None:
-    """Two neighbouring lines in the other order."""
-    if len(tree.lines) < 2:
-        return None
-    at = hand.source.integer(0, len(tree.lines) - 2)
-    (start, middle), (_, end) = tree.lines[at], tree.lines[at + 1]
-    return start, end, tree.raw[middle:end] + tree.raw[start:middle]
-
-
-LINE_EDITS: tuple[Make, ...] = (
-    *(insert_line, insert_line, splice_line, repeat_line, delete_line, exchange_lines),
-)
-"""Edits of the order of lines: what a session is made of."""
+def fitting(tree: Tree) -> tuple[Make, ...]:
+    """Those of :data:`EDITS` that find something in ``tree`` to work on; all, if none does."""
+    found = _FITTING.get(tree.there)
+    if found is None:
+        has = dict(zip(PARTS, tree.there, strict=True))
+        rows = [(w, make) for w, make, parts in _WEIGHTED if any(has[part] for part in parts)]
+        found = _FITTING[tree.there] = tuple(m for w, m in rows for _ in range(w)) or EDITS
+    return found

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import get_args
 
 from strategies.damage import apply_damage
 from strategies.json_text import DICTIONARY, json_text, load_words, number
 from strategies.mcp import message
+from strategies.mcp_calls import call
 from strategies.records import VERSIONS, Case, Direction
 from strategies.sessions import session
 from strategies.source import Source
@@ -61,18 +63,27 @@ class Fresh:
         self._values = _Stock(source, self._value, 192)
         self._messages = _Stock(source, self._message, 128)
         self._sessions = _Stock(source, self._session, 64)
+        self._documents = _Stock(source, self._document, 256)
+        self._calls = {
+            stateless: _Stock(source, partial(self._call, stateless=stateless), 64)
+            for stateless in (False, True)
+        }
 
     def value(self) -> bytes:
         """A JSON value of some tens of bytes, on one line."""
         return self._values.take()
 
     def document(self) -> bytes:
-        """One JSON document without LF, made anew: any text, or a message."""
-        return self._value() if self._source.chance(1, 2) else self._message()
+        """One JSON document without LF: any text, or a message."""
+        return self._documents.take()
 
     def message(self) -> bytes:
         """A valid MCP message of any version and direction, without LF."""
         return self._messages.take()
+
+    def call(self, *, stateless: bool) -> bytes:
+        """A ``tools/call`` of any tool by any caller, without LF; its action is its own."""
+        return self._calls[stateless].take()
 
     def session(self) -> bytes:
         """A whole session of a client, mostly good; each line ends in LF."""
@@ -93,6 +104,14 @@ class Fresh:
 
     def _value(self) -> bytes:
         return _FOLD.sub(b" ", json_text(self._source, size=self._source.choice((4, 16, 48, 160))))
+
+    def _document(self) -> bytes:
+        return self._value() if self._source.chance(1, 2) else self._message()
+
+    def _call(self, *, stateless: bool) -> bytes:
+        version = VERSIONS[-1] if stateless else self._source.choice(VERSIONS[:-1])
+        made = call(self._source, version, self.name(), b"%d" % self._source.integer(1, 999))
+        return made.frame().raw.removesuffix(b"\n")
 
     def _message(self) -> bytes:
         version = self._source.choice(VERSIONS)

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from fuzz.coverage.edits import EDITS, LINE_EDITS, Edit, Hand, apply
+from fuzz.coverage.edits import Edit, Hand, apply, fitting
 from fuzz.coverage.fresh import Fresh
+from fuzz.coverage.line_edits import LINE_EDITS
 from fuzz.coverage.tree import Tree, TreeCache
 from strategies.damage import apply_damage
 from strategies.records import VERSIONS, Frame
@@ -28,8 +29,8 @@ Scramble = Callable[[bytes, int], bytes]
 
 _Way = Literal["tree", "lines", "fresh", "damage", "bytes"]
 _WAYS: dict[Form, tuple[_Way, ...]] = {
-    "document": ("tree",) * 46 + ("fresh",) * 6 + ("damage",) + ("bytes",) * 4,
-    "session": ("tree",) * 14 + ("lines",) * 9 + ("fresh",) * 3 + ("damage",) * 3 + ("bytes",) * 2,
+    "document": ("tree",) * 110 + ("fresh",) * 8 + ("damage",) + ("bytes",) * 6,
+    "session": ("tree",) * 11 + ("lines",) * 13 + ("fresh",) * 3 + ("damage",) * 3 + ("bytes",),
 }
 _LARGE: dict[Form, int] = {"document": 600, "session": 3_000}
 _STACK = (1, 1, 1, 1, 1, 2, 2, 3, 5)
@@ -69,6 +70,8 @@ class Mutator:
         self._source = RandomSource(random.Random(seed))
         self._fresh = Fresh(self._source, words)
         self._cache = TreeCache()
+        self._most = 0
+        self._hand = Hand(self._source, self._fresh, Tree(b""), self._scramble_part)
         self._ring = _Ring([])
         self._ways = _WAYS[form]
         self._large = _LARGE[form]
@@ -111,28 +114,43 @@ class Mutator:
     def _once(self, tree: Tree, donor: Tree, max_size: int) -> bytes:
         way = self._source.choice(self._ways)
         if way == "tree":
-            return self._edited(tree, self._hand(donor, max_size))
+            return self._edited(tree, self._give(donor, max_size))
         if way == "fresh":
-            return self._new()
+            return self._renewed(donor, max_size)
         if way == "bytes":
-            return self._scramble(tree.raw, max_size)
+            made = self._scramble(tree.raw, max_size)
+            return _one_line(made) if self._form == "document" else made
         if way == "damage":
             return self._damaged(tree)
-        return self._rearranged(tree, self._hand(donor, max_size))
+        return self._rearranged(tree, self._give(donor, max_size))
 
-    def _hand(self, donor: Tree, max_size: int) -> Hand:
-        scramble = self._scramble
-        return Hand(self._source, self._fresh, donor, lambda part: scramble(part, max_size))
+    def _renewed(self, donor: Tree, max_size: int) -> bytes:
+        """What the grammar makes, a session mostly as it is, a document with an edit: it is from
+        a stock.
+        """
+        made = self._new()
+        if self._form == "session" and self._source.chance(2, 3):
+            return made
+        return self._edited(self._cache.read(made), self._give(donor, max_size))
+
+    def _give(self, donor: Tree, max_size: int) -> Hand:
+        """The one hand, with another donor in it: to make one each time would cost an edit."""
+        self._hand.donor, self._most = donor, max_size
+        return self._hand
+
+    def _scramble_part(self, part: bytes) -> bytes:
+        return self._scramble(part, self._most)
 
     def _edited(self, tree: Tree, hand: Hand) -> bytes:
         choice = self._source.choice
         edits: list[Edit] = []
+        fit = fitting(tree)
         for _ in range(choice(_STACK)):
-            edit = choice(EDITS)(tree, hand)
+            edit = choice(fit)(tree, hand)
             if edit is not None:
                 edits.append(edit)
         made = apply(tree.raw, edits)
-        return made if self._form == "document" else self._settled(made)
+        return _one_line(made) if self._form == "document" else self._settled(made)
 
     def _rearranged(self, tree: Tree, hand: Hand) -> bytes:
         choice = self._source.choice
@@ -147,7 +165,7 @@ class Mutator:
         version = self._source.choice(VERSIONS)
         damaged, _, _ = apply_damage(self._source, frames, version)
         made = b"".join([frame.raw for frame in damaged])
-        return made.removesuffix(b"\n") if self._form == "document" else self._settled(made)
+        return _one_line(made) if self._form == "document" else self._settled(made)
 
     def _settled(self, raw: bytes) -> bytes:
         """Every action named once, and nearly every id: what an oracle traces calls by."""
@@ -159,6 +177,11 @@ class Mutator:
 
     def _id(self) -> bytes:
         return b"%d" % self._source.integer(1_000, 999_999)
+
+
+def _one_line(raw: bytes) -> bytes:
+    """A document stays one frame: each LF less is white space, where that changes nothing."""
+    return raw.rstrip(b"\n").replace(b"\n", b" ") or b" "
 
 
 class _Renamer:

@@ -125,7 +125,7 @@ class Process:
             *(sys.executable, str(executable(job.name))),
             f"-artifact_prefix={self.folder}/",
             *(() if job.orders.plain else (f"-dict={self.folder}/dict",)),
-            *(f"-max_total_time={job.seconds}", f"-seed={job.seed}", "-reload=1"),
+            *(f"-max_total_time={job.seconds}", f"-seed={job.seed}", "-reload=3"),
             # The parent knows of hangs, and a stopped process is none; 0 ends it after a second.
             *("-timeout=1000000", "-rss_limit_mb=4096", "-print_final_stats=1", *job.flags),
         )

@@ -11,13 +11,19 @@ from dataclasses import dataclass
 
 import orjson
 
-__all__ = ["Member", "Span", "Tree", "TreeCache", "is_json", "read_tree"]
+__all__ = ["PARTS", "Member", "Span", "Tree", "TreeCache", "is_json", "read_tree"]
 
 Span = tuple[int, int]
 """Start and end offset in the input."""
 
 Member = tuple[int, int, int, int]
 """Start and end of a member's name (quotes included), start and end of its value."""
+
+PARTS = (
+    *("strings", "numbers", "words", "containers", "members", "items", "tops", "outer"),
+    "values",
+)
+"""What edits work on, named as the attributes of a tree."""
 
 _TOKEN = re.compile(rb'"(?:[^"\\\n]++|\\[^\n])*+"|[{}\[\]\n]|-?[0-9][0-9.eE+-]*+|[A-Za-z]++')
 _LONGEST = 65_536
@@ -28,8 +34,10 @@ class Tree:
     """What could be read of an input; what could not is left out, as no reader of ours may fail.
 
     Every span is of bytes that stand where such a thing may stand. ``lines`` includes each line's
-    LF, ``items`` are values in arrays, ``tops`` values in no container. ``sound`` is true where
-    every line is a JSON text.
+    LF, ``items`` are values in arrays, ``tops`` values in no container, ``outer`` the members of
+    what is in no container. ``values`` are all values: scalars first, names left out. ``sound`` is
+    true where every line is a JSON text. ``there`` says of each of :data:`PARTS` whether there is
+    any.
     """
 
     raw: bytes
@@ -40,18 +48,20 @@ class Tree:
     members: tuple[Member, ...] = ()
     items: tuple[Span, ...] = ()
     tops: tuple[Span, ...] = ()
+    outer: tuple[Member, ...] = ()
+    values: tuple[Span, ...] = ()
     lines: tuple[Span, ...] = ()
+    there: tuple[bool, ...] = (False,) * len(PARTS)
     sound: bool = False
-
-    def values(self) -> tuple[Span, ...]:
-        """Every value: scalars first, names left out."""
-        return (*self.strings, *self.numbers, *self.words, *self.containers)
 
 
 class _Reader:
     """One pass over the tokens of an input, with a stack of open containers."""
 
-    __slots__ = ("containers", "items", "members", "numbers", "open", "strings", "tops", "words")
+    __slots__ = (
+        *("containers", "items", "members", "numbers", "open", "outer", "strings", "tops"),
+        "words",
+    )
 
     def __init__(self) -> None:
         self.strings: list[Span] = []
@@ -59,6 +69,7 @@ class _Reader:
         self.words: list[Span] = []
         self.containers: list[Span] = []
         self.members: list[Member] = []
+        self.outer: list[Member] = []
         self.items: list[Span] = []
         self.tops: list[Span] = []
         self.open: list[tuple[int, bool, Span | None]] = []
@@ -104,7 +115,10 @@ class _Reader:
         if not is_object:
             self.items.append((start, end))
         elif name is not None:
-            self.members.append((*name, start, end))
+            member = (*name, start, end)
+            self.members.append(member)
+            if len(self.open) == 1:
+                self.outer.append(member)
             self.open[-1] = (at, True, None)
 
 
@@ -132,18 +146,22 @@ def read_tree(raw: bytes) -> Tree:
     lines = _lines(raw)
     if len(raw) > _LONGEST:
         return Tree(raw, lines=tuple(lines))
-    reader = _Reader()
-    reader.read(raw)
+    found = _Reader()
+    found.read(raw)
+    values = (*found.strings, *found.numbers, *found.words, *found.containers)
     return Tree(
         raw,
-        tuple(reader.strings),
-        tuple(reader.numbers),
-        tuple(reader.words),
-        tuple(reader.containers),
-        tuple(reader.members),
-        tuple(reader.items),
-        tuple(reader.tops),
+        tuple(found.strings),
+        tuple(found.numbers),
+        tuple(found.words),
+        tuple(found.containers),
+        tuple(found.members),
+        tuple(found.items),
+        tuple(found.tops),
+        tuple(found.outer),
+        values,
         tuple(lines),
+        tuple([bool(values if part == "values" else getattr(found, part)) for part in PARTS]),
         bool(lines) and all(is_json(raw[start:end]) for start, end in lines),
     )
 

