@@ -37,6 +37,10 @@ PATIENCE = 60.0
 """Seconds that one case may take before its process is ended and the case filed as a hang."""
 
 _TICK = 0.5
+_HOPELESS = 16
+"""Deaths in a row after which a worker is not replaced: a start costs more than many cases."""
+_HOPELESS_HANGS = 4
+"""The same where the last of them was a hang, which costs the whole patience."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +200,7 @@ class _Fleet:
     budget: Budget
     state: _State
     guided: _Guided | None = None
+    hopeless: bool = False
     running: dict[Connection, _Worker] = field(default_factory=dict)
 
     def run(self, shares: Sequence[Share]) -> str:
@@ -211,7 +216,7 @@ class _Fleet:
             return "interrupted"
         finally:
             self._stop()
-        return "done"
+        return "hopeless" if self.hopeless else "done"
 
     def _start(self, share: Share) -> None:
         share.marker.write_bytes(UNBEGUN)
@@ -280,7 +285,9 @@ class _Fleet:
             )
         case, rest = victim
         self.state.save(self._death(worker, end), case)
-        if rest.deadline is None or time.monotonic() < rest.deadline:
+        if rest.deaths >= (_HOPELESS_HANGS if worker.hung else _HOPELESS):
+            self.hopeless = True
+        elif rest.deadline is None or time.monotonic() < rest.deadline:
             self._start(rest)
 
     def _death(self, worker: _Worker, end: str) -> Finding:

@@ -91,6 +91,8 @@ def corpus(folders: Sequence[Path]) -> Iterator[Case]:
             yield read_case(folder)
             continue
         if not folder.is_dir():
+            if folder.exists():
+                raise UsageError(f"{folder} is neither file nor folder", "name a corpus")
             raise UsageError(f"there is no corpus at {folder}", "check the path")
         for path in sorted(folder.rglob("*")):
             beside = path.suffix == ".json" and path.with_suffix(".frame").exists()

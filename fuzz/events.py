@@ -104,8 +104,9 @@ class Explored:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The campaign has ended; ``reason`` is ``done`` or ``interrupted``.
+    """The campaign has ended; ``reason`` is ``done``, ``interrupted`` or ``hopeless``.
 
+    Hopeless are targets of which every case ends the process: the rest was left out.
     ``explored`` holds the last figures of each coverage-guided target.
     """
 

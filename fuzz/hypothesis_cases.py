@@ -6,6 +6,10 @@ start of Hypothesis.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import hypothesis
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -37,8 +41,22 @@ def hypothesis_cases(seed: int, count: int) -> list[Case]:
     def collect(case: Case) -> None:
         made.append(case)
 
-    collect()
+    with _no_collector():
+        collect()
     return made
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """Hypothesis times the collector in a callback, and in those Python ignores a Ctrl-C."""
+    callbacks, enabled = list(gc.callbacks), gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.callbacks[:] = callbacks
+        if enabled:
+            gc.enable()
 
 
 def _sessions(version: Version) -> SearchStrategy[Case]:

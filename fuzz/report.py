@@ -32,6 +32,10 @@ __all__ = [
 ]
 
 _PLAIN_EVERY = 10.0
+_CUT = {
+    "interrupted": " (interrupted)",
+    "hopeless": " (given up: case after case ended its process)",
+}
 
 
 def printable(text: str) -> str:
@@ -131,7 +135,7 @@ def as_table(end: Finished, found: Iterable[Found]) -> str:
 def _verdict(end: Finished) -> str:
     tally = end.tally
     said = f"{end.found} new findings" if end.found else "Nothing new"
-    cut = " (interrupted)" if end.reason == "interrupted" else ""
+    cut = _CUT.get(end.reason, "")
     return (
         f"{said} in {tally.cases:,} cases, {tally.frames:,} judged frames, "
         f"{tally.comparisons:,} parses, {tally.effects:,} effects, {end.seconds:.0f} s{cut}."

@@ -39,6 +39,7 @@ class Share:
     out (a restart goes on behind a deadly case). ``limit`` bounds the number of blocks' cases over
     all workers, ``deadline`` is by ``time.monotonic``; either may be absent. ``given_at`` is the
     place of the first given case among those of all workers; the others follow ``step`` apart.
+    ``deaths`` counts the cases just before this share that ended their process, one after another.
     """
 
     first: int
@@ -49,6 +50,7 @@ class Share:
     deadline: float | None = None
     given: tuple[Case, ...] = ()
     given_at: int = 0
+    deaths: int = 0
 
     @property
     def rest(self) -> Path:
@@ -140,7 +142,16 @@ def in_flight(plan: Plan, share: Share) -> tuple[Case, Share] | None:
         return None
     if number == 0:
         behind = share.given_at + place * share.step
-        rest = replace(share, given=share.given[place:], given_at=behind)
+        deaths = _deaths(share, at_once=place == 1)
+        rest = replace(share, given=share.given[place:], given_at=behind, deaths=deaths)
         return share.given[place - 1], rest
     cases = list(block(plan.seed, number - 1, plan.versions))
-    return cases[place], replace(share, first=number - 1, skip=place + 1, given=())
+    at_once = not share.given and (number - 1, place) == (share.first, share.skip)
+    deaths = _deaths(share, at_once=at_once)
+    rest = replace(share, first=number - 1, skip=place + 1, given=(), deaths=deaths)
+    return cases[place], rest
+
+
+def _deaths(share: Share, *, at_once: bool) -> int:
+    """Deaths in a row after one more, which came ``at_once`` or behind cases that went well."""
+    return share.deaths + 1 if at_once else 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from fuzz.campaign import Budget, campaign
-from fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, with_progress, write
+from fuzz.commands.options import FORMAT, PATIENCE_OPTION, PLACE, TARGET, with_progress, write
 from fuzz.drivers import corpus
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.events import Event, Finished, Found
@@ -32,10 +32,10 @@ _HYPOTHESIS_CASES = 100
 @click.option("--cases", type=click.IntRange(min=1), help="How many generated cases.")
 @click.option("--seed", default="0", show_default=True, help="An integer, or 'random'.")
 @TARGET
-@click.option("--corpus", "folders", multiple=True, type=click.Path(path_type=Path))
+@click.option("--corpus", "folders", multiple=True, type=PLACE)
 @click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
 @PATIENCE_OPTION
-@click.option("--out", type=click.Path(path_type=Path), default=Path(".wirefence/findings"))
+@click.option("--out", type=PLACE, default=Path(".wirefence/findings"))
 @FORMAT
 def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     seconds: float | None,

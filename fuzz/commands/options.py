@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import redirect_stdout
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import TypeVar
 
 import click
@@ -15,10 +18,28 @@ from fuzz.campaign import PATIENCE
 from fuzz.events import Listener
 from fuzz.report import live, plain
 
-__all__ = ["FORMAT", "PATIENCE_OPTION", "TARGET", "with_progress", "write"]
+__all__ = ["FORMAT", "PATIENCE_OPTION", "PLACE", "TARGET", "with_progress", "write"]
 
 T = TypeVar("T")
 
+_ENDS = (signal.SIGTERM, signal.SIGHUP)
+
+
+class _Place(click.Path):
+    """A path that is not empty: an unset variable of a script does not mean the working folder."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PLACE = _Place(path_type=Path)
 FORMAT = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
 )
@@ -40,14 +61,30 @@ PATIENCE_OPTION = click.option(
 def with_progress(run: Callable[[Listener], T]) -> T:
     """Give ``run`` a listener on stderr: live on a terminal, lines elsewhere.
 
-    What targets print meanwhile goes to stderr too: stdout is for the report.
+    What targets print meanwhile goes to stderr too: stdout is for the report. SIGTERM and SIGHUP
+    end ``run`` as Ctrl-C does, so that what it found is told and what it made is cleared away.
     """
-    with redirect_stdout(sys.stderr):
+    with redirect_stdout(sys.stderr), _told_to_end():
         if not sys.stderr.isatty():
             return run(plain(sys.stderr))
         bar, listener = live(Console(stderr=True))
         with bar:
             return run(listener)
+
+
+@contextmanager
+def _told_to_end() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ends = [each for each in _ENDS if signal.getsignal(each) is signal.SIG_DFL]
+    for each in ends:  # one that is ignored, as under nohup, stays so
+        signal.signal(each, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for each in ends:
+            signal.signal(each, signal.SIG_DFL)
 
 
 def write(text: str) -> None:

@@ -15,6 +15,7 @@ from fuzz.campaign import Budget, campaign
 from fuzz.drivers import block
 from fuzz.events import Event, Finished, Found, Started
 from fuzz.plan import Plan
+from fuzz.report import as_table
 from fuzz.store import Store, case_from_bytes
 from fuzz.worker import UNBEGUN, Share, in_flight
 from strategies.records import VERSIONS
@@ -79,6 +80,38 @@ def test_a_hang_is_ended_after_the_patience_and_the_campaign_goes_on(hostile: Pa
 def test_deaths_do_not_carry_a_campaign_beyond_its_time(hostile: Path) -> None:
     events = run("hostile:kills_always", hostile / "out", Budget(seconds=0.1))
     assert signatures(events) == ["hostile:kills_always|liveness|live-crash|exit 3"]
+
+
+def test_a_target_that_dies_of_everything_is_given_up(
+    hostile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzz.campaign._HOPELESS", 3)
+    given = [GOOD] * 2
+    events = run("hostile:kills_always", hostile / "out", Budget(cases=10_000), given=given)
+    assert signatures(events) == ["hostile:kills_always|liveness|live-crash|exit 3"]
+    assert events[-1].reason == "hopeless"
+    assert "given up" in as_table(events[-1], [])
+
+
+def test_a_target_that_always_hangs_is_given_up_sooner(
+    hostile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzz.campaign._HOPELESS_HANGS", 2)
+    budget = Budget(cases=10_000, patience=1.0)
+    events = run("hostile:hangs_always", hostile / "out", budget)
+    assert signatures(events) == ["hostile:hangs_always|liveness|live-hang|process"]
+    assert events[-1].reason == "hopeless"
+
+
+def test_only_deaths_in_a_row_are_hopeless(tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    share = Share(0, 2, marker, given=(POISON, POISON, GOOD, POISON))
+    counts = []
+    for number, place in ((0, 1), (0, 1), (0, 2), (1, 0), (1, 1), (1, 5), (3, 0)):
+        marker.write_bytes(struct.pack("<QQ", number, place))
+        share = in_flight(Plan(("planted:healthy",)), share)[1]
+        counts.append(share.deaths)
+    assert counts == [1, 2, 1, 2, 3, 1, 1]
 
 
 def test_a_target_that_cannot_be_used_is_told_by_its_own_words(hostile: Path) -> None:

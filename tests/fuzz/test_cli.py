@@ -269,6 +269,18 @@ def test_quirks_without_a_readable_file_exit_2(
     assert "run with --write" in ran.complaint()
 
 
+@pytest.mark.parametrize("option", ["--corpus", "--out"])
+def test_an_empty_path_does_not_mean_the_working_folder(wirefence, option: str) -> None:
+    ran = wirefence(*FEW, option, "")
+    assert (ran.code, ran.out) == (2, "")
+    assert "the path is empty" in ran.complaint()
+
+
+def test_a_corpus_that_is_neither_file_nor_folder_exits_2(wirefence, hostile: Path) -> None:
+    os.mkfifo(hostile / "fifo")
+    assert "neither file nor folder" in wirefence(*FEW, "--corpus", "fifo").complaint()
+
+
 @pytest.mark.parametrize("word", ["9" * 5000, "\x1b[31mred", "two\nlines", "\ud800"])
 def test_a_complaint_is_one_short_line_whatever_was_given(wirefence, word: str) -> None:
     for option in ("--seed", "--target", "--cases"):
@@ -278,18 +290,20 @@ def test_a_complaint_is_one_short_line_whatever_was_given(wirefence, word: str) 
         assert ".;" not in complaint
 
 
-def test_ctrl_c_ends_a_campaign_with_its_report(hostile: Path) -> None:
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ctrl_c_and_its_like_end_a_campaign_with_its_report(hostile: Path, end: int) -> None:
     process = started(hostile, *LONG, "--target", "planted:acts-twice")
     assert wait_for(lambda: list(hostile.glob(".wirefence/findings/*/*.json")))
     for worker in children(process.pid):  # it is the parent's affair alone
         os.kill(worker, signal.SIGINT)
     time.sleep(1)
-    os.killpg(process.pid, signal.SIGINT)
+    os.kill(process.pid, end)
     out, err = process.communicate(timeout=HANG)
     assert process.returncode == 1
     assert b"1 new findings" in out
     assert b"(interrupted)" in out
     assert b"Traceback" not in err
+    assert not list(hostile.glob("wirefence-*"))  # TMPDIR is here
 
 
 def test_killing_the_parent_leaves_whole_findings_and_no_orphans(hostile: Path) -> None:

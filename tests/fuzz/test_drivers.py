@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from itertools import islice
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from fuzz.hypothesis_cases import hypothesis_cases
 from oracles.rules import RULES
 from oracles.session import closing, judge_session
 from strategies.contract import Contract
-from strategies.damage import OPERATORS
+from strategies.damage import OPERATORS, apply_damage
 from strategies.records import VERSIONS
 
 A_MINUTE = 9_000
@@ -104,3 +105,20 @@ def test_a_corpus_is_read_in_order_without_metadata_and_hidden_files(tmp_path: P
 def test_a_corpus_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no corpus at"):
         list(corpus([tmp_path / "absent"]))
+
+
+def test_no_callback_of_the_collector_swallows_a_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    collecting: list[bool] = []
+    made = apply_damage
+
+    def damage(*args, **options):
+        collecting.append(gc.isenabled())
+        return made(*args, **options)
+
+    monkeypatch.setattr("fuzz.hypothesis_cases.apply_damage", damage)
+    before = list(gc.callbacks)
+    assert hypothesis_cases(3, 4)
+    assert collecting
+    assert not any(collecting)
+    assert gc.callbacks == before
+    assert gc.isenabled()
