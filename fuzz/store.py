@@ -175,7 +175,8 @@ class Store:
 
 
 def _unwritable(path: Path, error: OSError) -> UsageError:
-    reason = error.strerror or type(error).__name__
+    taken = isinstance(error, FileExistsError | NotADirectoryError)
+    reason = "a file is in the way" if taken else error.strerror or type(error).__name__
     return UsageError(f"cannot write to {path}: {reason}", "choose another --out")
 
 

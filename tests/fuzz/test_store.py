@@ -73,6 +73,13 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
         Store(tmp_path).save(fault(), CASE, versions={})
 
 
+@pytest.mark.parametrize("below", ["file", "file/folder"])
+def test_a_file_in_the_way_of_the_folder_is_named(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="a file is in the way"):
+        Store(tmp_path / below).prepare()
+
+
 @pytest.mark.parametrize(
     "metadata",
     [
