@@ -6,29 +6,23 @@ a process that knows nothing but the file shows the fault again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from fuzz.crashes.bucket import faults_of, gravest_first
+from fuzz.crashes.bucket import Refusal, sort
 from fuzz.crashes.git import Repository
 from fuzz.crashes.replay import STILL, replay
 from fuzz.crashes.rerun import Runners, subject_of
-from fuzz.crashes.same import same
 from fuzz.crashes.shelf import Entry, scan
 from fuzz.crashes.show import as_index, cut
 from fuzz.errors import UsageError
 from fuzz.store import Store
+from oracles.records import Finding
+from strategies.records import Case
+from targets.errors import TargetError
 
 __all__ = ["Refusal", "commit", "sort_out", "write_index"]
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A finding that is not committed, and why."""
-
-    entry: Entry
-    why: str
 
 
 def sort_out(
@@ -44,32 +38,23 @@ def sort_out(
     taken (unless ``each``), and what does not show its finding in a fresh process. Give minimized
     findings: in others the cause cannot be told.
     """
-    taken = list(known)
-    refused: list[Refusal] = []
-    faults = {} if each else faults_of([*known, *entries])
-    for entry in gravest_first(entries):
-        why = _known(entry, taken) or _symptom(entry, taken, faults)
-        why = why or _unshown(entry, taken, patience, each=each)
-        if why:
-            refused.append(Refusal(entry, why))
-        else:
-            taken.append(entry)
-    return taken[len(known) :], refused
+    with ExitStack() as stack:
+        kept: dict[str, Runners] = {}
+
+        def run(entry: Entry, cases: Sequence[Case]) -> Sequence[Collection[Finding]]:
+            try:
+                subject = subject_of(entry.metadata)
+                key = repr(subject)
+                if key not in kept:
+                    kept[key] = stack.enter_context(Runners(subject, patience=patience))
+                return kept[key].run(cases)
+            except (UsageError, TargetError):  # what cannot be run is refused for that
+                return [[] for _ in cases]
+
+        return sort(entries, known, lambda entry: _shown(entry, patience), None if each else run)
 
 
-def _known(entry: Entry, taken: Iterable[Entry]) -> str:
-    test = same(entry.metadata.finding())
-    other = next((each for each in taken if test(each.metadata.finding())), None)
-    return f"is known already, as {other.id} ({other.metadata.status})" if other else ""
-
-
-def _symptom(entry: Entry, taken: Iterable[Entry], faults: Mapping[str, str]) -> str:
-    fault = faults.get(entry.metadata.signature)
-    other = next((e for e in taken if fault and faults[e.metadata.signature] == fault), None)
-    return f"is another symptom of the fault of {other.id} ({fault})" if other else ""
-
-
-def _unshown(entry: Entry, taken: Sequence[Entry], patience: float, *, each: bool) -> str:
+def _shown(entry: Entry, patience: float) -> Collection[Finding] | str:
     try:
         with Runners(subject_of(entry.metadata), patience=patience, method="spawn") as runners:
             said = replay(entry, runners)
@@ -77,10 +62,7 @@ def _unshown(entry: Entry, taken: Sequence[Entry], patience: float, *, each: boo
         return f"cannot be replayed: {error}"
     if said.verdict != STILL:
         return f"does not replay in a fresh process: {said.verdict} {said.detail}".rstrip()
-    # Its smallest form shows a known fault of this target: it cannot be had without that one.
-    shown = {found.signature for found in said.seen}
-    other = next((e for e in taken if e.metadata.signature in shown), None)
-    return f"cannot be had without the fault of {other.id}" if other and not each else ""
+    return said.seen
 
 
 def commit(entries: Sequence[Entry], folder: Path, *, branch: str = "", message: str = "") -> str:

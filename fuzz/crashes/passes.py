@@ -21,7 +21,12 @@ __all__ = ["PASSES", "Edit", "Search"]
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 _WHITE = re.compile(rb"[ \t\r]+")
 _WORD = re.compile(rb"[A-Za-z0-9_./+-]{3,}")
-_PART = re.compile(rb'\\u[0-9a-fA-F]{4}|\\.|"?[A-Za-z0-9_./+-]{3,}"?|[^\n]|\n', re.DOTALL)
+_PART = re.compile(
+    rb'[\xc2-\xf4][\x80-\xbf]{1,3}|\\u[0-9a-fA-F]{4}|\\.|"?[A-Za-z0-9_./+-]{3,}"?|[^\n]|\n',
+    re.DOTALL,
+)
+_ACTION = rb'"arguments":\{("action":(?:"[^"\\\n]*"|[0-9]+))[^{}\n]*\}'
+_CALL = re.compile(rb'"name":"[^"\n]+",%b|%b,"name":"[^"\n]+"' % (_ACTION, _ACTION))
 _BYTE = re.compile(rb"\\u[0-9a-fA-F]{4}|[\x00-\xff]", re.DOTALL)
 _SHORT = 48
 _NEAR = 16
@@ -190,6 +195,17 @@ def _items(search: Search, place: int) -> None:
         size = min(size, len(node.marks) + 1) // 2
 
 
+def _calls(search: Search) -> None:
+    """Call the tool that takes the least."""
+    place = 0
+    while place < len(calls := list(_CALL.finditer(search.data))):
+        call, record = calls[place], b'"name":"record"'
+        arguments = b'"arguments":{%b}' % (call[1] or call[2])
+        parts = (record, arguments) if call[1] else (arguments, record)
+        search.first([_put(search.data, call.span(), b",".join(parts))])
+        place += 1
+
+
 def _values(search: Search) -> None:
     """Spell each token more simply: a long one of equal letters is cheap to cut later."""
     place, spans = 0, _spelled(search.data)
@@ -246,6 +262,7 @@ PASSES: tuple[Callable[[Search], None], ...] = (
     _lines,
     _openings,
     _tree,
+    _calls,
     _white,
     _values,
     _words,

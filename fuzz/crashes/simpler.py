@@ -21,8 +21,9 @@ _DIGIT = re.compile(rb"[0-9]")
 _DIGITS = re.compile(rb"[0-9]+")
 _LETTERS = re.compile(rb"[A-Za-z0-9]")
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|[^u\n])")
+_NEEDLESS = re.compile(rb"\\u00(2[013-9a-fA-F]|[346][0-9a-fA-F]|5[0-9abdefABDEF]|7[0-9a-eA-E])")
 _ESCAPES = (rb"\u0000", rb"\udc00", rb"\ud800")
-_ODD = re.compile(rb"[^ -~\t\r\n]")
+_ODD = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}|[^ -~\t\r\n]")
 _ODD_FORMS = (b"a", b"\x01", b"\x80", b"\xff")
 _LONG = 40
 
@@ -35,6 +36,7 @@ def order(data: bytes) -> tuple[int, bytes]:
 def simpler_values(token: bytes) -> Iterator[bytes]:
     """Simpler spellings of a token of the same kind, boldest first."""
     if token.startswith(b'"'):
+        yield _NEEDLESS.sub(lambda hit: bytes.fromhex(hit[1].decode()), token)
         yield _LETTERS.sub(b"a", _ESCAPE.sub(b"a", token))
         yield _outside(token, _ESCAPE, b"a")
         yield from _each(token, _ESCAPE, _ESCAPES)
@@ -42,6 +44,7 @@ def simpler_values(token: bytes) -> Iterator[bytes]:
         yield from (b"0", b"1", b"-1", b"0.5")
         yield _DIGITS.sub(lambda run: b"1" + b"0" * (len(run.group()) - 1), token)
         yield _DIGITS.sub(lambda run: b"1" * len(run.group()), token)
+        yield _DIGIT.sub(b"0", token)
         yield from _rounded(token)
         if len(token) <= _LONG:
             yield from _each(token, _DIGIT, (b"0", b"1"))

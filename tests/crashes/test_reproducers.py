@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from pathlib import Path
 
 import pytest
 
@@ -15,22 +17,24 @@ from tests.crashes.conftest import ROOT
 
 FOLDER = ROOT / "crashes"
 SHELF = scan(FOLDER)
-INSTALLED = ("parser:", "parsers", "gateway", "planted:")
+INSTALLED = ("parser:", "parsers", "gateway", "planted:", "mcp-python-sdk")
 
 
 @pytest.fixture(scope="module")
 def replayed() -> Iterator[Callable[[Entry], Replayed]]:
     """Replay an entry in a process that is kept for its subject."""
-    kept: list[Runners] = []
+    kept: dict[str, Runners] = {}
 
-    @lru_cache
-    def of(target: str) -> Runners:
-        entry = next(each for each in SHELF.entries if each.metadata.target == target)
-        kept.append(Runners(subject_of(entry.metadata)))
-        return kept[-1]
+    def of(entry: Entry) -> Runners:
+        subject = subject_of(entry.metadata)
+        return kept.setdefault(repr(subject), Runners(subject, patience=300))
 
-    yield lambda entry: replay(entry, of(entry.metadata.target))
-    for each in kept:
+    with pytest.MonkeyPatch.context() as patch:
+        # Commands of reproducers begin with `python` and name files from the root of the project.
+        patch.chdir(ROOT)
+        patch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+        yield lambda entry: replay(entry, of(entry))
+    for each in kept.values():
         each.close()
 
 
@@ -38,6 +42,8 @@ def replayed() -> Iterator[Callable[[Entry], Replayed]]:
 def test_a_reproducer_is_as_its_status_says(entry: Entry, replayed: Callable[[Entry], Replayed]):
     if not entry.metadata.target.startswith(INSTALLED):
         pytest.skip(f"needs {entry.metadata.target}, which is not installed with this project")
+    if entry.metadata.target == "mcp-python-sdk":
+        pytest.importorskip("mcp.server.mcpserver", reason="needs mcp 2 or later")
     said = replayed(entry)
     shown = "\n".join(found.signature for found in said.seen)
     assert said.expected, f"{said.verdict}: {said.detail}\n{escaped(entry.case.data)}\n{shown}"

@@ -1,0 +1,34 @@
+"""Quality: every planted fault comes out in its pinned minimal form, for a few hundred runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from targets.planted import PLANTED
+from tests.crashes.minimal import Form, table
+
+TABLE = table()
+ELSEWHERE = {"buffers-without-bound"}
+"""Shows only in frames of a megabyte."""
+DEEP = "dies-on-deep-nesting"
+"""Its smallest depth is the interpreter's, less the frames of whoever calls."""
+
+
+@pytest.mark.parametrize("form", TABLE, ids=lambda form: form.fault)
+def test_a_planted_fault_comes_out_in_its_minimal_form(form: Form):
+    made = form.reduced()
+    assert made.finished
+    assert made.executions <= 500
+    if form.fault == DEEP:
+        assert made.data == b"[" * (len(made.data) - 1) + b"\n"
+        assert len(made.data) < len(form.found())
+    else:
+        assert made.data == form.smallest.encode("latin-1")
+
+
+def test_every_planted_fault_has_one():
+    assert {form.fault for form in TABLE} | ELSEWHERE == {planted.name for planted in PLANTED}
+
+
+def test_none_is_as_it_was_found():
+    assert all(len(form.smallest) < len(form.start) for form in TABLE)
