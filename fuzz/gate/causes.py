@@ -32,7 +32,9 @@ class Cause:
     """One difference from a plain start.
 
     ``works`` says that the server must still answer. ``idle`` is the wait before the first byte, in
-    seconds; ``end`` says how the session ends, with ``signal`` for an end by signal.
+    seconds; ``end`` says how the session ends, with ``signal`` for an end by signal. ``merges``
+    says that stderr comes with stdout: what a plain start writes there is then permitted, since a
+    server may log to stderr, but a message must not be glued to it.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Cause:
     idle: float = 0.0
     end: End = "eof"
     signal: signal.Signals | None = None
+    merges: bool = False
 
 
 def _as_it_is(launch: Launch) -> Launch:
@@ -190,7 +193,12 @@ CAUSES: tuple[Cause, ...] = (
         signal=signal.SIGABRT,
     ),
     Cause("stderr-closed", "a wrapper that closes stderr", _redirected("2>&-")),
-    Cause("stderr-merged", "a wrapper that merges stderr into stdout", _redirected("2>&1")),
+    Cause(
+        "stderr-merged",
+        "a wrapper that merges stderr into stdout",
+        _redirected("2>&1"),
+        merges=True,
+    ),
 )
 """Every cause, each with what it stands for."""
 

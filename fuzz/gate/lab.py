@@ -25,12 +25,25 @@ from targets.command.session import Session, Spares
 from targets.effects.available import Recording, Watching
 from targets.records import Ending
 
-__all__ = ["Key", "Lab", "Ready", "Replies", "Watched", "is_owed", "ready", "renamed", "responses"]
+__all__ = [
+    "Key",
+    "Lab",
+    "Ready",
+    "Replies",
+    "Watched",
+    "is_owed",
+    "ready",
+    "renamed",
+    "responses",
+    "shown",
+    "spelled",
+]
 
 Key = tuple[type, str | int]
 """An id with its type: ``1`` and ``"1"`` are two ids."""
 
 _GRACE = 0.1
+_MOST_BITS = 256
 _DYING = 2.0
 """How long a process that closed its stdout is given to end."""
 _HOOKS = frozenset({"python", "node"})
@@ -85,6 +98,23 @@ def renamed(prepared: Ready, number: int, contract: Contract) -> Ready:
 def responses(verdict: ReplyVerdict) -> Iterable[ReplyVerdict]:
     """The responses on one line of stdout: one, or those of a batch."""
     return [r for r in (verdict.members or (verdict,)) if r.kind == "response" and not r.rule]
+
+
+def spelled(key: Key) -> bytes:
+    """An id as bytes to look into; lone surrogates pass, for a server may have sent any.
+
+    Integers are hexadecimal: Python refuses to write thousands of decimal digits.
+    """
+    name = key[1]
+    return name.encode("utf-8", "surrogatepass") if isinstance(name, str) else b"%x" % name
+
+
+def shown(key: Key) -> str:
+    """An id for people."""
+    name = key[1]
+    if isinstance(name, str) or name.bit_length() < _MOST_BITS:
+        return repr(name)
+    return f"an integer of {name.bit_length():,} bits"
 
 
 class Replies:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fuzz.gate.lab import Key, is_owed
+from fuzz.gate.lab import Key, is_owed, spelled
 from oracles.records import FrameVerdict
 
 __all__ = ["Owners"]
@@ -46,7 +46,7 @@ class Owners:
         return found
 
     def _spelled(self, key: Key) -> FrameVerdict | None:
-        text = str(key[1]).encode("utf-8", "surrogatepass")
+        text = spelled(key)
         if key[0] is int or len(text) < _TELLING:
             return None
         found = self.holding(text)

@@ -1,59 +1,85 @@
 """Which trials a budget buys, in which order.
 
-The key insight: time may run out at any trial, so the order takes one of each family in turn, and
-the classic inputs come before the vocabulary.
+The key insight: time may run out at any trial, so what is known to go wrong comes first, wherever
+it stands in a session and whether it needs a process of its own or not; after that each family has
+its turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, zip_longest
 from pathlib import Path
+from typing import TypeVar
 
 from fuzz.gate.cases import Maker
+from fuzz.gate.causes import CAUSES, Cause
 from fuzz.gate.records import Budget, Trial
 
-__all__ = ["Plan", "in_turn", "plan"]
+__all__ = ["Cold", "Plan", "Stage", "in_turn", "plan"]
+
+Cold = Trial | Cause
+"""What needs a fresh process: a trial, or a start under other circumstances."""
+
+_T = TypeVar("_T", bound=Cold)
+_FIRST_CAUSES = ("verbose", "eof-at-once", "stderr-merged", "no-configuration")
+"""The starts that cost no wait and that clients and packagers meet first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Trials for a living server, and what needs fresh ones, each in the order of its turn."""
+
+    warm: tuple[Trial, ...]
+    cold: tuple[Cold, ...]
+
+    def __len__(self) -> int:
+        return len(self.warm) + len(self.cold)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Trials for a living server, those for fresh ones, and plans for the time that is left."""
+    """The classic inputs, everything else, and stages for the time that is left."""
 
-    warm: tuple[Trial, ...]
-    cold: tuple[Trial, ...]
-    more: Iterator[Plan] | tuple[()] = ()
+    classic: Stage
+    rest: Stage
+    more: Iterator[Stage] | tuple[()] = ()
+
+    def __len__(self) -> int:
+        return len(self.classic) + len(self.rest)
 
 
-def in_turn(trials: Iterable[Trial]) -> list[Trial]:
-    """One of each family after the other."""
-    families: dict[str, list[Trial]] = {}
-    for trial in trials:
-        families.setdefault(trial.family, []).append(trial)
+def in_turn(items: Iterable[_T]) -> list[_T]:
+    """One of each family after the other; starts are a family of their own."""
+    families: dict[str, list[_T]] = {}
+    for item in items:
+        family = item.family if isinstance(item, Trial) else "startup"
+        families.setdefault(family, []).append(item)
     rows = zip_longest(*families.values())
-    return [trial for row in rows for trial in row if trial is not None]
+    return [item for row in rows for item in row if item is not None]
 
 
 def plan(maker: Maker, budget: Budget, numbers: Iterator[int], crashes: Path) -> Plan:
     """The trials of one budget. Raises UsageError for a committed case that can't be read."""
     classic = [*maker.ugly(numbers), *maker.dangerous(numbers), *maker.gates(numbers)]
-    classic += [*maker.versions(numbers), *maker.reproducers(crashes, numbers)]
-    damage = in_turn(maker.damage(numbers))
+    rest = [*maker.versions(numbers), *maker.reproducers(crashes, numbers)]
+    rest += maker.damage(numbers)
     elsewhere = in_turn(maker.elsewhere(numbers)) if budget != "quick" else []
-    if budget == "release":
-        elsewhere = elsewhere[::2]
-    trials = [*classic, *damage, *elsewhere]
+    rest += elsewhere[::2] if budget == "release" else elsewhere
     if budget != "quick":
-        trials += _other_versions(maker, numbers)
+        rest += _other_versions(maker, numbers)
+    first = [cause for cause in CAUSES if cause.name in _FIRST_CAUSES]
+    others = [cause for cause in CAUSES if cause not in first]
     more = _turns(maker, numbers) if budget == "nightly" else ()
-    return _parted(trials, more)
+    return Plan(_stage(classic, first), _stage(rest, others), more)
 
 
-def _parted(trials: Iterable[Trial], more: Iterator[Plan] | tuple[()] = ()) -> Plan:
-    every = list(trials)
+def _stage(trials: Iterable[Trial], causes: Sequence[Cause] = ()) -> Stage:
+    every = in_turn(trials)
     warm = tuple(trial for trial in every if trial.warm)
-    return Plan(warm, tuple(in_turn(trial for trial in every if not trial.warm)), more)
+    cold: list[Cold] = [trial for trial in every if not trial.warm]
+    return Stage(warm, tuple(in_turn([*cold, *causes])))
 
 
 def _other_versions(maker: Maker, numbers: Iterator[int]) -> Iterator[Trial]:
@@ -65,11 +91,9 @@ def _other_versions(maker: Maker, numbers: Iterator[int]) -> Iterator[Trial]:
                 yield replace(trial, warm=False, opening=0)
 
 
-def _turns(maker: Maker, numbers: Iterator[int]) -> Iterator[Plan]:
+def _turns(maker: Maker, numbers: Iterator[int]) -> Iterator[Stage]:
     """The vocabulary again and again, each time with other choices; megabytes come once."""
-    yield _parted(replace(t, warm=False, opening=0) for t in maker.damage(numbers, heavy=True))
+    yield _stage(replace(t, warm=False, opening=0) for t in maker.damage(numbers, heavy=True))
     for turn in count(1):
         again = replace(maker, seed=maker.seed + turn)
-        yield _parted(
-            [*in_turn(again.damage(numbers)), *in_turn(again.elsewhere(numbers))[turn::8]]
-        )
+        yield _stage([*again.damage(numbers), *in_turn(again.elsewhere(numbers))[turn::8]])

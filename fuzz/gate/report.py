@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TextIO
 
 from fuzz.gate.formats import explained
+from fuzz.gate.gravity import summed
 from fuzz.gate.records import Attempt, Begun, Event, Flaw, FlawFound, Report, Step
 from fuzz.report import printable
 from oracles.rules import BY_ID
@@ -65,14 +67,11 @@ def as_table(report: Report) -> str:
 
 def _verdict(report: Report) -> Iterator[str]:
     facts, tally = report.facts, report.tally
-    new = sum(not flaw.known for flaw in report.flaws)
-    known = len(report.flaws) - new
+    known = sum(flaw.known for flaw in report.flaws)
     total = sum((a.sent for a in tally.attempts.values()), 0)
-    said = f"{new} findings" if new else "Nothing found"
     also = f" ({known} more are expected)" if known else ""
-    yield printable(
-        f"{facts.name or facts.label} {facts.release}, MCP {facts.version}: {said}{also}"
-    )
+    name = facts.name or facts.label
+    yield printable(f"{name} {facts.release}, MCP {facts.version}: {summed(report.flaws)}{also}")
     yield (
         f"{total:,} trials, {tally.frames:,} frames, {tally.processes} processes, "
         f"{report.seconds:.0f} s, budget {report.budget} ({report.reason}), "
@@ -130,8 +129,17 @@ def _attempts(report: Report) -> Iterator[str]:
     yield f"{'trials':<30} {'sent':>6} {'acted':>6} {'unusable':>9}"
     for (family, place), each in sorted(report.tally.attempts.items()):
         yield _row(f"{family}, {place}", each)
-    for name, number in sorted(report.tally.skipped.items()):
-        yield f"{name:<30} {number:>6} not run, the budget was spent"
+    yield from _skipped(report.tally.skipped)
+
+
+def _skipped(skipped: Mapping[str, int]) -> Iterator[str]:
+    """What the budget left out, in one line."""
+    families: Counter[str] = Counter()
+    for key, number in skipped.items():
+        families[key.rpartition(" ")[0] or key] += number
+    if families:
+        told = ", ".join(f"{name} {number}" for name, number in sorted(families.items()))
+        yield f"not run, the budget was spent: {told}"
 
 
 def _row(name: str, each: Attempt) -> str:

@@ -8,19 +8,20 @@ every later one is only counted.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
 from fuzz.gate.cases import Maker
-from fuzz.gate.causes import CAUSES
+from fuzz.gate.causes import PLAIN, Cause
 from fuzz.gate.confirm import Confirmed, Confirmer
 from fuzz.gate.controls import Controls
 from fuzz.gate.files import Filing, shown_command
+from fuzz.gate.gravity import gravest_first
 from fuzz.gate.lab import Lab, Ready, ready
 from fuzz.gate.learn import learn
-from fuzz.gate.plan import Plan, plan
+from fuzz.gate.plan import Cold, Stage, in_turn, plan
 from fuzz.gate.records import (
     Attempt,
     Begun,
@@ -38,7 +39,7 @@ from fuzz.gate.records import (
 )
 from fuzz.gate.redact import Redactor
 from fuzz.gate.smoke import at_the_end, missing_tools, prepared_crowd
-from fuzz.gate.startup import StartupFinding, startup_findings
+from fuzz.gate.startup import Started, StartupFinding, start, startup_findings
 from fuzz.gate.verdicts import Charge, acted, judge, usable
 from fuzz.gate.warm import Warm
 from fuzz.gate.wire import Wording
@@ -51,7 +52,7 @@ SECONDS: dict[Budget, float] = {"quick": 30.0, "release": 300.0, "nightly": 3_60
 """How long new trials are begun."""
 
 _SHRINK: dict[Budget, float] = {"quick": 1.0, "release": 10.0, "nightly": 60.0}
-_WARM_SHARE = 0.5
+_WARM_SHARE = 0.75
 _AT_LEAST = "ugly-debug-line"
 _COUNTED = ("act-twice", "act-missing")
 _TRIES = 2
@@ -101,6 +102,9 @@ class _Runner:
     flaws: dict[str, Flaw] = field(default_factory=dict)
     doubts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    suspects: dict[str, list[Ready]] = field(default_factory=dict)
+    base: Seen | None = None
+    plain: Started | None = None
     done: int = 0
     told: float = 0.0
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -128,17 +132,16 @@ class _Runner:
         """Everything, until the budget is spent; says how it ended."""
         self.lab.keep_spares(_AHEAD)
         todo = plan(self.maker, self.budget, self.numbers, crashes)
-        total = len(todo.warm) + len(todo.cold)
         command = shown_command(self.lab.launch, self.filing.hide)
-        self.listener(Begun(self.facts, command, tuple(self.lab.blind), total))
+        self.listener(Begun(self.facts, command, tuple(self.lab.blind), len(todo)))
         try:
             self._smoke()
-            whole = self._trials(todo)
-            whole = self._startup() and whole
+            whole = self._classic(todo.classic)
+            whole = self._stage(todo.rest) and whole
             for more in todo.more:
                 if self._late(1.0):
                     break
-                self._trials(more)
+                self._stage(more)
         except KeyboardInterrupt:
             return "interrupted"
         finally:
@@ -159,27 +162,22 @@ class _Runner:
                     self._file(Confirmed(charge, prepared, seen))
         for charge in missing_tools(self.facts, self.lab.options.expected_tools):
             self._file(Confirmed(charge, prepared, seen))
-        good = self._ready(self.maker.good(next(self.numbers)))
-        self._take(good, self.confirmer.examine(good).charges)
+        good = self.confirmer.examine(self._ready(self.maker.good(next(self.numbers))))
+        self.base = good.seen
+        self._take(good.prepared, good.charges)
 
     def _crowd_again(self) -> list[Charge]:
         prepared = prepared_crowd(self.maker, self.lab, self.facts, next(self.numbers))
         return at_the_end(self.lab, self.facts, prepared)[1]
 
-    def _startup(self) -> bool:
-        """What each cause of noise at start and end adds; say whether all were tried."""
-        lab, tried = self.lab, 0
-        for cause in CAUSES:
-            if self._late(1.0):
-                break
-            tried += 1
-            found = list(startup_findings(lab.launch, self.facts, lab.options, [cause]))
-            self._tally("startup", "before", acted=False, usable=not found)
-            for each in found:
-                self._noise(each)
-        if tried < len(CAUSES):
-            self.tally.skipped["startup before"] = len(CAUSES) - tried
-        return tried == len(CAUSES)
+    def _started(self, cause: Cause) -> None:
+        """What one cause of noise at start and end adds to a plain start."""
+        launch, options = self.lab.launch, self.lab.options
+        self.plain = self.plain or start(PLAIN, launch, self.facts, options)
+        found = list(startup_findings(launch, self.facts, options, [cause], self.plain))
+        self._tally("startup", "before", acted=False, usable=not found)
+        for each in found:
+            self._noise(each)
 
     def _noise(self, found: StartupFinding) -> None:
         """File what a start showed: it was in a fresh process."""
@@ -191,58 +189,72 @@ class _Runner:
         confirmed = Confirmed(Charge(found.finding, found.offending), self._ready(trial), seen)
         self._file(confirmed, launch=started.launch)
 
-    def _trials(self, todo: Plan) -> bool:
-        """Run a plan; say whether all of it was run."""
-        whole = True
-        if self.facts.policy == "continue":
-            base = self.lab.run(self._ready(self.maker.good(next(self.numbers))), self.facts)
-            whole = self._screen(todo.warm, base)
-            cold: Iterable[Trial] = todo.cold
-        else:
-            cold = (*todo.cold, *todo.warm)
-        return self._fresh(cold) and whole
+    def _classic(self, stage: Stage) -> bool:
+        """The classic inputs; say whether all were run.
 
-    def _screen(self, trials: tuple[Trial, ...], base: Seen) -> bool:
+        What the living server showed is pursued later: each of these must have had its chance.
+        """
+        screened = self._screen(stage.warm)
+        return self._fresh(self._cold(stage)) and screened
+
+    def _stage(self, stage: Stage) -> bool:
+        """The trials of one stage, and what is still to be pursued; say whether all were run."""
+        screened = self._screen(stage.warm)
+        self._pursue()
+        return self._fresh(self._cold(stage)) and screened
+
+    @property
+    def _shares(self) -> bool:
+        """Whether trials may share a server: one that closes after a bad frame serves one each."""
+        return self.facts.policy == "continue"
+
+    def _cold(self, stage: Stage) -> Sequence[Cold]:
+        return stage.cold if self._shares else in_turn([*stage.cold, *stage.warm])
+
+    def _screen(self, trials: tuple[Trial, ...]) -> bool:
         """Trials in a living server, until their share of the budget is spent."""
+        if not self._shares:
+            return True
         left = {trial.number: trial for trial in trials}
-        suspects: dict[str, list[Ready]] = {}
         everything = map(self._ready, trials)
         for prepared, seen in self.warm.screen(everything, lambda: self._late(_WARM_SHARE)):
             left.pop(prepared.trial.number, None)
-            charges = judge(prepared, seen, self.facts, base)
+            charges = judge(prepared, seen, self.facts, self.base)
             # How often files changed between two looks is told in fresh processes only.
             certain = [c for c in charges if c.finding.rule not in _COUNTED]
             self._count(prepared, certain)
             for charge in charges:
-                suspects.setdefault(charge.finding.signature, []).append(prepared)
+                self.suspects.setdefault(charge.finding.signature, []).append(prepared)
         self._skip(left.values())
-        self._pursue(suspects)
         return not left
 
-    def _pursue(self, suspects: dict[str, list[Ready]]) -> None:
+    def _pursue(self) -> None:
         """Run again what looked wrong, the simplest trial of each signature first."""
+        suspects, self.suspects = self.suspects, {}
         for signature, trials in suspects.items():
             for prepared in sorted(trials, key=lambda each: len(each.trial.case.data)):
                 self._follow(prepared, signature)
 
-    def _fresh(self, trials: Iterable[Trial]) -> bool:
-        """Trials in fresh processes, until the budget is spent; the first of all in any case.
+    def _fresh(self, items: Iterable[Cold]) -> bool:
+        """What needs fresh processes, until the budget is spent; the first of all in any case.
 
         Where a slow start took the whole budget, "nothing found" must still mean something.
         """
         skipped = []
-        for trial in trials:
-            if self._late(1.0) and trial.name != _AT_LEAST:
-                skipped.append(trial)
-                continue
-            prepared = self._ready(trial)
-            self._take(prepared, self.confirmer.examine(prepared, grace=0.1).charges)
+        for item in items:
+            if self._late(1.0) and item.name != _AT_LEAST:
+                skipped.append(item)
+            elif isinstance(item, Cause):
+                self._started(item)
+            else:
+                prepared = self._ready(item)
+                self._take(prepared, self.confirmer.examine(prepared, grace=0.1).charges)
         self._skip(skipped)
         return not skipped
 
-    def _skip(self, trials: Iterable[Trial]) -> None:
-        for trial in trials:
-            key = f"{trial.family} {trial.place}"
+    def _skip(self, items: Iterable[Cold]) -> None:
+        for item in items:
+            key = f"{item.family} {item.place}" if isinstance(item, Trial) else "startup before"
             self.tally.skipped[key] = self.tally.skipped.get(key, 0) + 1
 
     def _ready(self, trial: Trial) -> Ready:
@@ -306,7 +318,7 @@ class _Runner:
             self.filing.hide.env(self.lab.launch.env),
             self.lab.options.profile,
             self.budget,
-            tuple(self.flaws.values()),
+            gravest_first(self.flaws.values()),
             self.tally,
             dict(self.lab.blind),
             dict(self.lab.absent),

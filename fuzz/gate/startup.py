@@ -71,9 +71,10 @@ def startup_findings(
     TargetError where a command cannot be started.
     """
     plain = plain or start(PLAIN, launch, facts, options)
-    usual = {settled(line) for line in _pieces(plain.stdout)}
     for cause in causes:
         started = start(cause, launch, facts, options)
+        known = _pieces(plain.stdout) + (_pieces(plain.stderr) if cause.merges else [])
+        usual = {settled(line) for line in known}
         yield from _judge(started, usual, facts, plain)
 
 
@@ -110,8 +111,7 @@ def _converse(session: Session, cause: Cause, facts: Facts, options: Options) ->
     session.send(asked)
     if cause.signal is not None and cause.end in ("signal", "crash"):
         session.process.send_signal(cause.signal)
-        session.process.pump_until(lambda: session.process.gone, _patience(options))
-        session.linger(_LAST_WORDS)
+        _ended(session, options)
         return True
     wanted = [_plain(names.ident("l")), _plain(names.ident("s"))]
     answered = answered and session.wait_for(wanted, options.patience)
@@ -134,9 +134,15 @@ def _greet(session: Session, names: Names, facts: Facts, options: Options) -> bo
 
 
 def _finish(session: Session, options: Options) -> None:
-    """End stdin and take what comes until stdout ends; some servers never end it."""
+    """End stdin and take what comes until the server is gone; some never go."""
     session.process.end_input()
-    session.linger(_patience(options))
+    _ended(session, options)
+
+
+def _ended(session: Session, options: Options) -> None:
+    """Wait for the end of the process itself: its stdout may end before, or be held by others."""
+    if session.process.wait(_patience(options)):
+        session.linger(_LAST_WORDS)
 
 
 def _patience(options: Options) -> float:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fuzz.gate.lab import Key, Ready, is_owed, responses
+from fuzz.gate.lab import Key, Ready, is_owed, responses, shown, spelled
 from fuzz.gate.owners import Owners
 from fuzz.gate.records import Facts, Seen
 from fuzz.gate.wire import LAST, TOKEN, anonymous, numbers_in, tokens_in
@@ -26,13 +26,15 @@ from targets.effects.counting import counts, surplus
 from targets.effects.records import Observed
 from targets.records import Trace
 
-__all__ = ["Charge", "acted", "judge", "usable"]
+__all__ = ["ACTING", "UNUSABLE", "Charge", "acted", "judge", "usable"]
 
 _TELLTALE = {"initialize": "protocolVersion", "tools/list": "tools", "tools/call": "content"}
-_ACTING = ("act-rejected", "act-after-close", "act-twice", "reply-to-rejected", "act-unfounded")
+ACTING = ("act-rejected", "act-after-close", "act-twice", "reply-to-rejected", "act-unfounded")
+"""Rules of findings which say that bytes were processed that had to be rejected."""
 _OUR_OWN = b"/wirefence-"
 """In the paths of what recorders write themselves, which other recorders may see."""
-_UNUSABLE = ("session-resync", "live-crash", "live-hang", "reply-missing")
+UNUSABLE = ("session-resync", "live-crash", "live-hang", "reply-missing")
+"""Rules of findings which say that a good request was not served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,12 @@ class Charge:
 
 def acted(charges: Sequence[Charge]) -> bool:
     """Whether something was processed that had to be rejected."""
-    return any(charge.finding.rule in _ACTING for charge in charges)
+    return any(charge.finding.rule in ACTING for charge in charges)
 
 
 def usable(charges: Sequence[Charge]) -> bool:
     """Whether the good request after the bad frame was served."""
-    return not any(charge.finding.rule in _UNUSABLE for charge in charges)
+    return not any(charge.finding.rule in UNUSABLE for charge in charges)
 
 
 def judge(prepared: Ready, seen: Seen, facts: Facts, control: Seen | None = None) -> list[Charge]:
@@ -109,7 +111,7 @@ class _Bench:
                 for name in frame.ids:
                     yield from self._owed(frame, (type(name), name))
         for key, got in self.answers.items():
-            if key not in self.owed and LAST not in numbers_in(_spelled(key)):
+            if key not in self.owed and LAST not in numbers_in(spelled(key)):
                 yield from self._stray(key, got)
         for reply, line in self.nameless:
             if reply.is_result:
@@ -125,7 +127,7 @@ class _Bench:
         if not got:
             yield from self._missing(frame)
         elif len(got) > 1 and not shared:
-            text = f"{len(got)} replies to id {key[1]!r}"
+            text = f"{len(got)} replies to id {shown(key)}"
             yield self.say("reply", "reply-twice", frame.method, text, got[1][1])
         elif len(got) > 1 and sum(reply.is_result for reply, _ in got) > 1:
             yield self._processed(self.owners.rejected_with(key), got[-1][1])
@@ -171,12 +173,12 @@ class _Bench:
         owner = self.owners.of(key, by_elimination=bool(results))
         reply, line = results[0] if results else got[0]
         if owner is None:
-            text = f"a reply to id {key[1]!r}, which no request has"
+            text = f"a reply to id {shown(key)}, which no request has"
             yield self.say("reply", "reply-id", "unknown", text, line)
         elif results:
             yield self._processed(owner, line, acting=_acting(reply))
         elif owner.accepted or owner.reply != "optional-error":
-            text = f"an error for {key[1]!r}, which is no message but a part of one"
+            text = f"an error for {shown(key)}, which is no message but a part of one"
             yield self.say("reply", "reply-id", "hidden in an accepted frame", text, line)
 
     def _processed(self, owner: FrameVerdict | None, line: bytes, *, acting: bool = True) -> Charge:
@@ -208,7 +210,7 @@ class _Bench:
         granted: set[bytes] = set()
         for frame in self.frames:
             for call in frame.calls:
-                granted |= tokens_in(json.dumps(call.arguments).encode())
+                granted |= _tokens_of(call.arguments)
             if self.waived(frame):
                 granted |= _asked(self.case.data[frame.start : frame.end])
         return granted
@@ -243,7 +245,7 @@ class _Bench:
 
     def _probe_succeeded(self) -> bool:
         return any(
-            str(key[1]).endswith("pi") and _acting(reply)
+            spelled(key).endswith(b"pi") and _acting(reply)
             for key, got in self.answers.items()
             for reply, _ in got
         )
@@ -299,13 +301,13 @@ class _Bench:
         """What follows a rejected frame is answered as if that frame had never come."""
         assert self.control is not None
         usual = {
-            anonymous(_spelled((str, reply.id))): (reply, line)
+            anonymous(spelled((str, reply.id))): (reply, line)
             for line in self.control.lines
             for reply in responses(judge_reply(line, self.case.version))
             if reply.id is not None
         }
         for key, got in self.answers.items():
-            name = anonymous(_spelled(key))
+            name = anonymous(spelled(key))
             if key in self.owed and name in usual:
                 reply, line = got[0]
                 known, other = usual[name]
@@ -316,20 +318,29 @@ class _Bench:
                     yield self.say("session", "session-state", method, text, line)
 
 
-def _spelled(key: Key) -> bytes:
-    """An id as text; lone surrogates pass, for a server may have sent any."""
-    return str(key[1]).encode("utf-8", "surrogatepass")
-
-
 def _what(why: str) -> str:
     return f"a frame that breaks {why}" if why in BY_ID else f"what is {why}"
 
 
 def _asked(raw: bytes) -> set[bytes]:
     """Names in the arguments of a call that is whole: the judge has read it as JSON."""
-    params = json.loads(raw).get("params")
-    arguments = params.get("arguments") if isinstance(params, dict) else None
-    return tokens_in(json.dumps(arguments).encode())
+    params = json.loads(raw, parse_int=float).get("params")
+    return _tokens_of(params.get("arguments") if isinstance(params, dict) else None)
+
+
+def _tokens_of(value: object) -> set[bytes]:
+    """Names in any string of a JSON value.
+
+    Not by writing it as JSON: Python refuses that for integers of thousands of digits.
+    """
+    if isinstance(value, str):
+        return tokens_in(value.encode("utf-8", "surrogatepass"))
+    inner: Iterable[object] = ()
+    if isinstance(value, Mapping):
+        inner = (*value, *value.values())
+    elif isinstance(value, list | tuple):
+        inner = value
+    return set().union(*map(_tokens_of, inner))
 
 
 def _difference(reply: ReplyVerdict, control: ReplyVerdict) -> str:

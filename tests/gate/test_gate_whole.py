@@ -47,7 +47,7 @@ def test_a_strict_and_silent_server_gets_a_clean_bill(bench, tmp_path):
         "structure",
     } <= families
     assert not report.tally.unconfirmed
-    assert "Nothing found" in as_table(report)
+    assert "nothing found" in as_table(report)
 
 
 def test_a_fault_is_shrunk_filed_and_shown_again_by_its_files(bench, tmp_path):

@@ -21,6 +21,12 @@ def on_signal(number, frame):
     os._exit(0)
 
 
+LOGGED = {
+    "stderr-merged": b"loading ... ",
+    "logs": b"2026-11-30T09:00:01Z started, process %d\n" % os.getpid(),
+}
+
+
 def noise():
     env = os.environ
     if FAULT == "verbose" and "DEBUG" in env:
@@ -56,8 +62,8 @@ def noise():
         signal.signal(signal.SIGINT, on_signal)
     if FAULT == "crash-handler":
         signal.signal(signal.SIGABRT, on_signal)
-    if FAULT == "stderr-merged":
-        os.write(2, b"started\n")
+    if FAULT in LOGGED:
+        os.write(2, LOGGED[FAULT])
     if FAULT == "stderr-closed":
         try:
             os.write(2, b"started\n")

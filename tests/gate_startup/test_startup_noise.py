@@ -52,6 +52,10 @@ def test_what_a_plain_start_prints_is_not_charged_to_a_cause() -> None:
     assert findings("always", OTHER, BY_NAME["eof-at-once"]) == []
 
 
+def test_whole_lines_that_a_server_logs_to_stderr_are_not_held_against_it() -> None:
+    assert findings("logs", BY_NAME["stderr-merged"]) == []
+
+
 def test_stdout_is_judged_though_the_exit_code_is_not_zero() -> None:
     [found] = findings("no-configuration", BY_NAME["no-configuration"])
     assert found.started.status == "exit code 3"

@@ -1,0 +1,85 @@
+"""No false alarm on the reference gateway: every version, policy and profile.
+
+Each combination runs the classic inputs and its own share of the vocabulary; together they run all
+of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from itertools import chain, count, product
+from pathlib import Path
+
+import pytest
+
+from fuzz.gate.cases import Maker
+from fuzz.gate.confirm import Confirmer
+from fuzz.gate.controls import Controls
+from fuzz.gate.lab import Lab, ready
+from fuzz.gate.learn import learn
+from fuzz.gate.plan import Plan, plan
+from fuzz.gate.records import Facts, Nominee, Options, Trial
+from fuzz.gate.verdicts import judge
+from fuzz.gate.warm import Warm
+from fuzz.gate.wire import Wording
+from strategies.records import VERSIONS
+from targets.command.records import Launch
+
+NOMINEE = Nominee("record", '{"action":"{nonce}"}')
+EVERY = list(product(VERSIONS, ("close", "continue"), ("strict", "spec")))
+FRESH = 2
+ALWAYS = 8
+
+
+@dataclass
+class Server:
+    """The reference gateway under one contract, and what the gate says of trials with it."""
+
+    lab: Lab
+    facts: Facts
+    numbers: count = field(default_factory=lambda: count(1))
+
+    def plan(self) -> Plan:
+        maker = Maker(self.facts, Wording.of(NOMINEE), self.facts.version)
+        return plan(maker, "quick", self.numbers, Path("absent"))
+
+    def warm(self, trials: list[Trial]) -> set[str]:
+        contract = self.facts.contract(self.lab.options.profile)
+        warm = Warm(self.lab, self.facts)
+        try:
+            seen = warm.screen((ready(trial, contract) for trial in trials), lambda: False)
+            charges = chain.from_iterable(judge(one, saw, self.facts) for one, saw in seen)
+            return {charge.finding.signature for charge in charges}
+        finally:
+            warm.close()
+
+    def fresh(self, trials: list[Trial]) -> set[str]:
+        number = self.numbers.__next__
+        controls = Controls(self.lab, self.facts, number)
+        confirmer = Confirmer(self.lab, self.facts, controls, None, 0.0, number)
+        contract = self.facts.contract(self.lab.options.profile)
+        found = [confirmer.examine(ready(trial, contract)).charges for trial in trials]
+        return {charge.finding.signature for charge in chain.from_iterable(found)}
+
+
+@pytest.mark.parametrize(("version", "policy", "profile"), EVERY)
+def test_the_reference_gateway_shows_nothing(version, policy, profile):
+    words = ("--version", version, "--policy", policy, "--profile", profile)
+    launch = Launch((sys.executable, "-m", "targets.gateway", *words))
+    options = Options(profile, policy, version, NOMINEE, effects=("http",), patience=20.0)
+    lab = Lab(launch, options)
+    try:
+        facts = learn(lab)
+        assert facts.version == version
+        server = Server(lab, facts)
+        todo = server.plan()
+        share = EVERY.index((version, policy, profile)) // 2
+        trials = [t for t in (*todo.classic.cold, *todo.rest.cold) if isinstance(t, Trial)]
+        warm = [*todo.classic.warm, *todo.rest.warm[share :: len(EVERY) // 2]]
+        if policy == "close":
+            trials, warm = [*warm[: ALWAYS // 2], *trials], []
+        assert server.warm(warm) == set()
+        assert server.fresh(trials[share :: len(EVERY)][:FRESH]) == set()
+    finally:
+        lab.close()
