@@ -218,7 +218,9 @@ def _leaks(
     """Look for what no reply may hold: the token, a traceback, the action name of any frame."""
     out = trace.stdout
     found = []
-    if contract.token.encode() in out:
+    # A client may name its request after the token, and then hears that id again.
+    echoed = sum(str(reply.id).count(contract.token) for reply in said)
+    if out.count(contract.token.encode()) > echoed:
         found.append(_say(trace, "reply-leak", "token", "the operator's token is on stdout"))
     if b"Traceback (most recent call last)" in out:
         found.append(_say(trace, "reply-leak", "traceback", "a traceback is on stdout"))

@@ -106,6 +106,13 @@ def test_a_wrong_answer_is_one_finding(sent: bytes, out: bytes, rule: str) -> No
     assert found_in(sent, out) == [rule]
 
 
+def test_a_request_named_after_the_token_hears_its_id_again_and_no_more() -> None:
+    token = Contract().token
+    sent = HELLO + LINES.request("ping", name=token)
+    assert found_in(sent, INIT + result(token), ran=()) == []
+    assert found_in(sent, INIT + result(token, said=token), ran=()) == ["reply-leak"]
+
+
 def test_every_rule_is_planted() -> None:
     wrong = {rule for _, _, rule in WRONG}
     assert wrong == {*ORACLE_RULES["reply"], "session-resync"}
