@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,23 +16,16 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from fuzz.gate.redact import HIDDEN, Redactor
 from oracles.records import Finding
 from strategies.records import Case, Direction, Version
 from targets.command.records import Launch
 
-__all__ = ["REDACTED", "Command", "Metadata", "Status", "decode", "describe", "encode", "redact"]
+__all__ = ["Command", "Metadata", "Status", "decode", "describe", "encode", "redact"]
 
 Status = Literal["open", "fixed", "upstream"]
 """``open``: fails and is ours to mend. ``fixed``: must pass for ever. ``upstream``: fails, and a
 dependency or a foreign server is to mend it."""
-
-REDACTED = "[redacted]"
-_WORDS = (
-    r"(?:token|secret|passw|passphrase|api[_-]?key|private[_-]?key|credential|cookie|auth(?!or))"
-)
-_SECRET_NAME = re.compile(_WORDS, re.IGNORECASE)
-_SECRET_OPTION = re.compile(rf"(-{{0,2}}[\w.-]*{_WORDS}[\w.-]*)=(.*)", re.IGNORECASE | re.DOTALL)
-_USER_OF_URL = re.compile(r"(://)[^/@\s]+@")
 
 Size = Annotated[int, msgspec.Meta(ge=0)]
 Digest = Annotated[str, msgspec.Meta(pattern=r"^(?:[0-9a-f]{64})?$")]
@@ -50,9 +42,9 @@ class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def launch(self) -> Launch:
         """The command to start. Raises ValueError where a secret was redacted from ``argv``."""
-        if any(REDACTED in word for word in self.argv):
+        if any(HIDDEN in word for word in self.argv):
             raise ValueError("its command held a secret, which is not kept")
-        env = {name: value for name, value in self.env.items() if value != REDACTED}
+        env = {name: value for name, value in self.env.items() if HIDDEN not in (value or "")}
         return Launch(self.argv, env, Path(self.cwd) if self.cwd else None)
 
 
@@ -157,17 +149,8 @@ def decode(content: bytes) -> Metadata:
 
 
 def redact(launch: Launch) -> Command:
-    """A command without what its words and variables call a secret."""
-    env = {
-        name: REDACTED if value and _SECRET_NAME.search(name) else value
-        for name, value in launch.env.items()
-    }
-    argv, hide = [], False
-    for word in launch.argv:
-        argv.append(REDACTED if hide else _open_word(word))
-        hide = word.startswith("-") and "=" not in word and bool(_SECRET_NAME.search(word))
-    return Command(tuple(argv), env, str(launch.cwd) if launch.cwd else None)
-
-
-def _open_word(word: str) -> str:
-    return _USER_OF_URL.sub(rf"\1{REDACTED}@", _SECRET_OPTION.sub(rf"\1={REDACTED}", word))
+    """A command without what its words and variables give away as a secret."""
+    hide = Redactor.of(launch, {})
+    shown = hide.env(launch.env)
+    env = {name: value and shown[name] for name, value in launch.env.items()}
+    return Command(hide.argv(launch.argv), env, str(launch.cwd) if launch.cwd else None)

@@ -8,9 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fuzz.crashes.schema import REDACTED, Command, decode, describe, encode, redact
+from fuzz.crashes.schema import Command, decode, describe, encode, redact
 from fuzz.crashes.shelf import pick, scan
 from fuzz.errors import UsageError
+from fuzz.gate.redact import HIDDEN
 from fuzz.store import Store, case_from_bytes
 from oracles.records import finding
 from targets.command.records import Launch
@@ -121,18 +122,18 @@ def test_metadata_survives_being_written_and_read():
 @pytest.mark.parametrize(
     ("argv", "kept"),
     [
-        (("srv", "--token", "s3cret"), ("srv", "--token", REDACTED)),
-        (("srv", "--api-key=s3cret"), ("srv", f"--api-key={REDACTED}")),
-        (("srv", "https://u:s3cret@h/p"), ("srv", f"https://{REDACTED}@h/p")),
-        (("srv", "PASSWORD=s3cret"), ("srv", f"PASSWORD={REDACTED}")),
+        (("srv", "--token", "s3cret"), ("srv", "--token", HIDDEN)),
+        (("srv", "--api-key=s3cret"), ("srv", f"--api-key={HIDDEN}")),
+        (("srv", "https://u:s3cret@h/p"), ("srv", f"https://{HIDDEN}@h/p")),
+        (("srv", "PASSWORD=s3cret"), ("srv", f"PASSWORD={HIDDEN}")),
         (("srv", "--author", "me"), ("srv", "--author", "me")),
     ],
 )
 def test_secrets_of_a_command_are_not_kept(argv, kept):
     said = redact(Launch(argv, {"API_TOKEN": "s3cret", "HOME": "h", "GONE_SECRET": None}))
     assert said.argv == kept
-    assert said.env == {"API_TOKEN": REDACTED, "HOME": "h", "GONE_SECRET": None}
-    if REDACTED in " ".join(kept):
+    assert said.env == {"API_TOKEN": HIDDEN, "HOME": "h", "GONE_SECRET": None}
+    if HIDDEN in " ".join(kept):
         with pytest.raises(ValueError, match="secret"):
             said.launch()
     else:
