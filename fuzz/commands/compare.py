@@ -18,7 +18,9 @@ from fuzz.compare.report import Report
 from fuzz.compare.run import Budget, Tally
 from fuzz.compare.session import Request, compare
 from fuzz.compare.stream import Origin
+from fuzz.crashes.sides import keep
 from fuzz.errors import FOUND, NOTHING, UsageError
+from fuzz.store import Store
 from targets.environments import Side, prepare
 
 __all__ = ["command"]
@@ -43,6 +45,11 @@ _EVERY = 5.0
     type=click.Path(path_type=Path),
     help="Reviewed differences; written for review where the file is absent.",
 )
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Keep the smallest input of each class there, for wirefence crashes commit --from.",
+)
 @click.option("--input", "only", multiple=True, help="Compare only this: hex, as in 5b*995+5d*995.")
 @click.option("--cache", type=click.Path(path_type=Path), help="Where environments are kept.")
 @click.option(
@@ -56,6 +63,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     seed: int,
     workers: int | None,
     accept: Path | None,
+    out: Path | None,
     only: tuple[str, ...],
     cache: Path | None,
     form: str,
@@ -79,6 +87,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     write(FORMATS[form](report))
     if accept is not None and not accept.exists() and report.different:
         _for_review(accept, report)
+    if out is not None:
+        _keep(out, report, python or "")
     return FOUND if report.different else NOTHING
 
 
@@ -94,6 +104,16 @@ def _command(
     options = ["--python", python] if python else []
     folders = [word for path in corpus for word in ("--corpus", str(path))]
     return shlex.join(["wirefence", "compare", *specs, *options, *folders, *others])
+
+
+def _keep(out: Path, report: Report, python: str) -> None:
+    store = Store(out)
+    store.prepare()
+    count = 0
+    for pair in report.pairs:
+        raws = [parse(found.spelled) for found in pair.changed if found.spelled]
+        count += keep(raws, (pair.old, pair.new), python, store)
+    click.echo(f"kept {count} findings below {out}", err=True)
 
 
 def _for_review(path: Path, report: Report) -> None:

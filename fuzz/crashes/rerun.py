@@ -74,6 +74,7 @@ def findings_of(case: Case, subject: Subject) -> list[Finding]:
         target = subject.target.partition("/")[0]
         return examine_command(case, subject.launch, subject.options, target=target)
     if subject.sides:
+        # Nor does anything else need environments.
         from fuzz.crashes.sides import differences  # noqa: PLC0415
 
         return differences(case.data, subject.sides, subject.options)

@@ -7,7 +7,7 @@ the effect for the code behind them, and what the document holds; a reduction ma
 from __future__ import annotations
 
 import atexit
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from functools import lru_cache
 
@@ -15,10 +15,11 @@ from fuzz.compare.classes import EFFECTS, MESSAGE, effect_of, why
 from fuzz.compare.sides import Team, team
 from fuzz.compare.traits import traits
 from fuzz.errors import UsageError
+from fuzz.store import Store, case_from_bytes
 from oracles.records import Finding
 from targets.environments import Observation, Side, prepare
 
-__all__ = ["differences", "versions_of"]
+__all__ = ["differences", "keep", "versions_of"]
 
 
 @lru_cache(maxsize=16)
@@ -78,3 +79,18 @@ def _difference(
     target = " to ".join(specs)
     signature = f"{target}|compare|{effect}|{kind}"
     return Finding("compare", effect, target, signature, why(effect, held, *specs))
+
+
+def keep(raws: Iterable[bytes], specs: tuple[str, ...], python: str, store: Store) -> int:
+    """Put what documents show of two sides into a store; return how many findings those are.
+
+    Raises UsageError where it cannot be written, TargetError for a side that cannot be had.
+    """
+    options = {"python": python} if python else {}
+    kept = set()
+    for raw in raws:
+        for found in differences(raw, specs, options):
+            versions = versions_of(specs, options)
+            case = case_from_bytes(raw)
+            kept.add(store.save(found, case, versions=versions, options=options, sides=specs))
+    return len(kept)

@@ -63,6 +63,13 @@ class TestADifferenceOfTwoSides:
         assert wirefence("replay").code == 0
         assert wirefence("crashes", "add", "frame.bin", "--sides", *SIDES).code == 1
 
+    def test_that_compare_keeps_replays(self, here: Path, wirefence: Wirefence):
+        given = ("--input", "4e614e", "--input", "5b315d", "--out", "kept")
+        assert wirefence("compare", *SIDES, *given).code == 1
+        (entry,) = scan(Path("kept")).entries
+        assert (entry.case.data, entry.metadata.sides) == (b"NaN", SIDES)
+        assert [each.verdict for each in replay_all([entry])] == [STILL]
+
     def test_that_is_gone_is_said_to_be_fixed(self, here: Path):
         (found,) = differences(b"NaN", SIDES)
         case = case_from_bytes(b"1")
