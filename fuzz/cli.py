@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import sys
 import traceback
 
@@ -66,6 +67,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    _hold_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that is no UTF-8 still gets its text
             stream.reconfigure(errors="backslashreplace")
@@ -85,6 +87,18 @@ def main() -> None:
         traceback.print_exc()
         code = _complain(OWN_FAILURE, f"{type(error).__name__}: {error}", "please report this")
     sys.exit(code)
+
+
+def _hold_streams() -> None:
+    """Let no file of ours become stdout or stderr where those were closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            os.set_inheritable(number, True)  # noqa: FBT003 - it takes nothing by name
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115 - ours to the end
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def _complain(code: int, cause: str, hint: str) -> int:

@@ -25,12 +25,16 @@ HANG = 180.0
 """Seconds after which a process is said to hang, on however busy a machine."""
 
 
+def outside(folder: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": f"{ROOT}:{folder}", "TMPDIR": str(folder)}
+
+
 def started(folder: Path, *words: str, **options) -> subprocess.Popen[bytes]:
     """A process of its own, and of its own group, as a terminal would start it."""
     return subprocess.Popen(
         [sys.executable, "-m", "fuzz", *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{folder}", "TMPDIR": str(folder)},
+        env=outside(folder),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -330,6 +334,39 @@ def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path) -> None:
     process.stdout.close()
     _, err = process.communicate(timeout=HANG)
     assert (process.returncode, err) == (0, b"")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_change_no_exit_code(hostile: Path, closed: str) -> None:
+    words = f"{sys.executable} -m fuzz {' '.join(FEW)} --target hostile:prints {closed}"
+    ran = subprocess.run(
+        words,
+        shell=True,
+        cwd=hostile,
+        env=outside(hostile),
+        capture_output=True,
+        timeout=HANG,
+        check=False,
+    )
+    assert ran.returncode == 0
+    assert b"Traceback" not in ran.stdout + ran.stderr
+
+
+def test_a_report_that_cannot_be_written_is_said(hostile: Path) -> None:
+    (hostile / "frame").write_bytes(b"1\n")
+    words = [sys.executable, "-m", "fuzz", "explain", "frame", "--target", "planted:healthy"]
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            words,
+            cwd=hostile,
+            env=outside(hostile),
+            stdout=full,
+            stderr=-1,
+            timeout=HANG,
+            check=False,
+        )
+    assert ran.returncode == 2
+    assert ran.stderr.decode().startswith("wirefence: cannot write the report: No space left")
 
 
 def test_other_library_versions_are_said_on_stderr(
