@@ -79,6 +79,9 @@ def main() -> None:
         code = _complain(USAGE, str(error.cause), str(error.hint))
     except click.exceptions.Abort:
         code = _complain(USAGE, "interrupted", "what was found so far is on disk")
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        code = USAGE
     except click.ClickException as error:
         code = _complain(USAGE, error.format_message().rstrip("."), "see --help")
     except SystemExit as error:

@@ -273,6 +273,12 @@ def test_quirks_without_a_readable_file_exit_2(
     assert "run with --write" in ran.complaint()
 
 
+def test_no_words_at_all_show_the_help(wirefence) -> None:
+    ran = wirefence()
+    assert (ran.code, ran.out) == (2, "")
+    assert "\nCommands:\n" in ran.err
+
+
 @pytest.mark.parametrize("option", ["--corpus", "--out"])
 def test_an_empty_path_does_not_mean_the_working_folder(wirefence, option: str) -> None:
     ran = wirefence(*FEW, option, "")
