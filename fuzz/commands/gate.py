@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -70,7 +71,12 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     type=click.Choice(NAMES),
     help="Recorders of effects; repeatable. Default: those that fit.",
 )
-@click.option("--watch", multiple=True, type=_FOLDER, help="Where files are effects; repeatable.")
+@click.option(
+    "--watch",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Where files are effects; repeatable.",
+)
 @click.option(
     "--env",
     "changes",
@@ -162,6 +168,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     known = _baseline(expected_file, fresh=update_baseline)
     if attacks and not client:
         raise UsageError("--attack without --client", "attacks are for clients")
+    for path in (junit, sarif, expected_file if update_baseline else None):
+        _check(path)
     with redirect_stdout(sys.stderr), _ending_in_order():
         tell = plain(sys.stderr)
         if client:
@@ -170,14 +178,14 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
             report = gate_client(launch, options, budget, out, tell, seconds=limit, attacks=chosen)
         else:
             report = gate(launch, options, budget, out, tell, crashes=crashes, seconds=seconds)
-    if update_baseline and expected_file is not None:
-        known = known.updated(report)
-        baseline.store(expected_file, known)
+    known = known.updated(report) if update_baseline else known
     report = known.applied(report)
     hide = Redactor.of(launch)
+    write(_shown(report, hide, form))  # first: a full disk must not take the report away
+    if update_baseline and expected_file is not None:
+        baseline.store(expected_file, known)
     _put(junit, lambda: formats.junit(report, hide))
     _put(sarif, lambda: formats.sarif(report, hide).encode())
-    write(_shown(report, hide, form))
     return FOUND if any(not flaw.known for flaw in report.flaws) else NOTHING
 
 
@@ -223,6 +231,12 @@ def _baseline(path: Path | None, *, fresh: bool) -> baseline.Baseline:
     if path is None or (fresh and not path.exists()):
         return baseline.Baseline()
     return baseline.load(path)
+
+
+def _check(path: Path | None) -> None:
+    """Refuse a file that can't be written to before an hour was spent on what goes into it."""
+    if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"cannot write to {path}", "choose another file")
 
 
 def _put(path: Path | None, make: Callable[[], bytes]) -> None:

@@ -79,7 +79,9 @@ def _stage(trials: Iterable[Trial], causes: Sequence[Cause] = ()) -> Stage:
     every = in_turn(trials)
     warm = tuple(trial for trial in every if trial.warm)
     cold: list[Cold] = [trial for trial in every if not trial.warm]
-    return Stage(warm, tuple(in_turn([*cold, *causes])))
+    ugly = [item for item in cold if isinstance(item, Trial) and item.family == "ugly"]
+    others = [item for item in (*cold, *causes) if item not in ugly]
+    return Stage(warm, (*ugly, *in_turn(others)))
 
 
 def _other_versions(maker: Maker, numbers: Iterator[int]) -> Iterator[Trial]:

@@ -21,7 +21,7 @@ from fuzz.gate.files import Filing, shown_command
 from fuzz.gate.gravity import gravest_first
 from fuzz.gate.lab import Lab, Ready, ready
 from fuzz.gate.learn import learn
-from fuzz.gate.plan import Cold, Stage, in_turn, plan
+from fuzz.gate.plan import Cold, Plan, Stage, in_turn, plan
 from fuzz.gate.records import (
     Attempt,
     Begun,
@@ -52,7 +52,8 @@ SECONDS: dict[Budget, float] = {"quick": 30.0, "release": 300.0, "nightly": 3_60
 """How long new trials are begun."""
 
 _SHRINK: dict[Budget, float] = {"quick": 1.0, "release": 10.0, "nightly": 60.0}
-_WARM_SHARE = 0.75
+_CLASSIC_SHARE, _WARM_SHARE, _ALL = 0.5, 0.75, 1.0
+"""How much of the time the classic inputs may take of what a living server answers in no time."""
 _AT_LEAST = "ugly-debug-line"
 _COUNTED = ("act-twice", "act-missing")
 _TRIES = 2
@@ -136,12 +137,7 @@ class _Runner:
         self.listener(Begun(self.facts, command, tuple(self.lab.blind), len(todo)))
         try:
             self._smoke()
-            whole = self._classic(todo.classic)
-            whole = self._stage(todo.rest) and whole
-            for more in todo.more:
-                if self._late(1.0):
-                    break
-                self._stage(more)
+            whole = self._stages(todo)
         except KeyboardInterrupt:
             return "interrupted"
         finally:
@@ -189,19 +185,24 @@ class _Runner:
         confirmed = Confirmed(Charge(found.finding, found.offending), self._ready(trial), seen)
         self._file(confirmed, launch=started.launch)
 
-    def _classic(self, stage: Stage) -> bool:
-        """The classic inputs; say whether all were run.
+    def _stages(self, todo: Plan) -> bool:
+        """The classic inputs first, then the rest; say whether all were run.
 
-        What the living server showed is pursued later: each of these must have had its chance.
+        What a living server showed is pursued late: each classic input must have had its chance.
         """
-        screened = self._screen(stage.warm)
-        return self._fresh(self._cold(stage)) and screened
-
-    def _stage(self, stage: Stage) -> bool:
-        """The trials of one stage, and what is still to be pursued; say whether all were run."""
-        screened = self._screen(stage.warm)
+        screened = self._screen(todo.classic.warm)
+        left = self._fresh(self._cold(todo.classic), _CLASSIC_SHARE)
+        screened = self._screen(todo.rest.warm) and screened
         self._pursue()
-        return self._fresh(self._cold(stage)) and screened
+        left = self._fresh([*left, *self._cold(todo.rest)])
+        self._skip(left)
+        for more in todo.more:
+            if self._late(_ALL):
+                break
+            self._screen(more.warm)
+            self._pursue()
+            self._skip(self._fresh(self._cold(more)))
+        return screened and not left
 
     @property
     def _shares(self) -> bool:
@@ -235,22 +236,22 @@ class _Runner:
             for prepared in sorted(trials, key=lambda each: len(each.trial.case.data)):
                 self._follow(prepared, signature)
 
-    def _fresh(self, items: Iterable[Cold]) -> bool:
-        """What needs fresh processes, until the budget is spent; the first of all in any case.
+    def _fresh(self, items: Iterable[Cold], share: float = _ALL) -> list[Cold]:
+        """What needs fresh processes, until a share of the budget is spent; returns what is left.
 
-        Where a slow start took the whole budget, "nothing found" must still mean something.
+        The first of all is run in any case: where a slow start took the whole budget, "nothing
+        found" must still mean something.
         """
-        skipped = []
+        left = []
         for item in items:
-            if self._late(1.0) and item.name != _AT_LEAST:
-                skipped.append(item)
+            if self._late(share) and item.name != _AT_LEAST:
+                left.append(item)
             elif isinstance(item, Cause):
                 self._started(item)
             else:
                 prepared = self._ready(item)
                 self._take(prepared, self.confirmer.examine(prepared, grace=0.1).charges)
-        self._skip(skipped)
-        return not skipped
+        return left
 
     def _skip(self, items: Iterable[Cold]) -> None:
         for item in items:

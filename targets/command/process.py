@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 
+from targets.command.guardian import forget, guard
 from targets.command.memory import peak_of_group
 from targets.command.records import Launch
 from targets.errors import TargetError
@@ -79,6 +80,7 @@ class Process:
         self.began = time.monotonic()
         self._child = _start(launch)
         self.pid = self._child.pid
+        guard(self.pid)
         self.stdout, self.stderr = Stream(), Stream()
         self.sent = bytearray()
         self.sends: list[tuple[float, int]] = []
@@ -227,6 +229,7 @@ class Process:
         self.pump(0)
         ended = self._gone or self._ended_by_itself()
         self.send_signal(signal.SIGKILL)
+        forget(self.pid)
         _, status = os.waitpid(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         self._child.returncode = code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -183,3 +184,37 @@ def test_spares_are_started_ahead_and_ended():
     assert spares.take() is started[1]
     spares.close()
     assert Fake.stopped == 2
+
+
+KILLED = """
+import os, signal, sys, time
+from targets.command.process import Process
+from targets.command.records import Launch
+stubborn = "import time; print(1, flush=True); time.sleep(99)"
+ended = Process(Launch((sys.executable, "-c", "pass")))
+ended.wait(60)
+ended.stop()
+process = Process(Launch((sys.executable, "-c", stubborn)))
+process.pump_until(lambda: bool(process.stdout.data), 60)
+print(process.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_no_server_outlives_a_gate_that_is_killed():
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == -9
+    pid = int(done.stdout)
+    deadline = time.monotonic() + 60
+    while _lives(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not _lives(pid)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

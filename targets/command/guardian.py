@@ -1,0 +1,64 @@
+"""No server outlives us, even where we are killed: a guardian ends what is left.
+
+The key insight: a process that is killed can't clean up, but the kernel closes its pipes. So a
+shell that does nothing but read from one learns of our death, and kills the groups that it was told
+of. A parent-death signal would not do: it reaches the leader of a group only, and it comes when the
+thread that started it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+
+__all__ = ["forget", "guard"]
+
+_SCRIPT = """
+groups=' '
+while read -r sign group; do
+  case $sign in
+    +) groups="$groups$group " ;;
+    -) groups="${groups%%" $group "*} ${groups#*" $group "}" ;;
+  esac
+done
+for group in $groups; do kill -s KILL -- "-$group"; done
+"""
+_lock = threading.Lock()
+_pipes: dict[int, int] = {}
+"""The write end to the guardian of each process: one that was forked has its own."""
+
+
+def guard(group: int) -> None:
+    """Have a process group killed if this process ends before :func:`forget`."""
+    _tell(b"+ %d\n" % group)
+
+
+def forget(group: int) -> None:
+    """Leave a group alone from now on; to be told before its leader is reaped."""
+    _tell(b"- %d\n" % group)
+
+
+def _tell(line: bytes) -> None:
+    with _lock:
+        pipe = _pipes.get(os.getpid()) or _start()
+        # Without its guardian the work goes on as well.
+        with contextlib.suppress(OSError):
+            os.write(pipe, line)
+
+
+def _start() -> int:
+    read, write = os.pipe()
+    subprocess.Popen(  # noqa: S602 - the script is the constant above
+        _SCRIPT,
+        shell=True,
+        stdin=read,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # Ctrl-C at the terminal is for us, and so is the end of the terminal.
+        start_new_session=True,
+    ).returncode = 0  # never waited for: it ends after us
+    os.close(read)
+    _pipes[os.getpid()] = write
+    return write
