@@ -1,4 +1,4 @@
-"""Quality: every planted fault comes out in its pinned minimal form, for at most 350 runs."""
+"""Quality: every planted fault comes out in its pinned minimal form, for about as many runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEEP = "dies-on-deep-nesting"
 def test_a_planted_fault_comes_out_in_its_minimal_form(form: Form):
     made = form.reduced()
     assert made.finished
-    assert made.executions <= 350
+    assert made.executions <= min(350, form.executions + 20)
     if form.fault == DEEP:
         assert made.data == b"[" * (len(made.data) - 1) + b"\n"
         assert len(made.data) < len(form.found())
