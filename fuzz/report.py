@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TextIO
@@ -171,7 +172,8 @@ def _columns(counts: dict[str, int]) -> list[str]:
 def _never(what: str, names: list[str]) -> str:
     if not names:
         return f"{what} never exercised: none."
-    return f"{what} never exercised ({len(names)}): {', '.join(names)}."
+    said = f"{what} never exercised ({len(names)}): {', '.join(names)}."
+    return textwrap.fill(said, 100, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def as_json(end: Finished, found: Iterable[Found]) -> str:
