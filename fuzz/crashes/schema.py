@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from oracles.records import Finding
 from strategies.records import Case, Direction, Version
 from targets.command.records import Launch
 
-__all__ = ["Command", "Metadata", "Status", "decode", "describe", "encode", "redact"]
+__all__ = ["PYTHON", "Command", "Metadata", "Status", "decode", "describe", "encode", "redact"]
 
 Status = Literal["open", "fixed", "upstream"]
 """``open``: fails and is ours to mend. ``fixed``: must pass for ever. ``upstream``: fails, and a
@@ -33,8 +34,15 @@ Sides = Annotated[tuple[str, ...], msgspec.Meta(max_length=2)]
 Day = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 
 
+PYTHON = "{python}"
+"""Stands in a command for the interpreter that runs Wirefence: each machine has it elsewhere."""
+
+
 class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A launch command, without its secrets. Redacted variables are inherited when it is rerun."""
+    """A launch command, without its secrets. Redacted variables are inherited when it is rerun.
+
+    The word :data:`PYTHON` is the interpreter that runs Wirefence.
+    """
 
     argv: tuple[str, ...]
     env: dict[str, str | None] = {}
@@ -45,7 +53,8 @@ class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if any(HIDDEN in word for word in self.argv):
             raise ValueError("its command held a secret, which is not kept")
         env = {name: value for name, value in self.env.items() if HIDDEN not in (value or "")}
-        return Launch(self.argv, env, Path(self.cwd) if self.cwd else None)
+        argv = tuple(sys.executable if word == PYTHON else word for word in self.argv)
+        return Launch(argv, env, Path(self.cwd) if self.cwd else None)
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -153,4 +162,5 @@ def redact(launch: Launch) -> Command:
     hide = Redactor.of(launch, {})
     shown = hide.env(launch.env)
     env = {name: value and shown[name] for name, value in launch.env.items()}
-    return Command(hide.argv(launch.argv), env, str(launch.cwd) if launch.cwd else None)
+    argv = tuple(PYTHON if word == sys.executable else word for word in hide.argv(launch.argv))
+    return Command(argv, env, str(launch.cwd) if launch.cwd else None)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -30,9 +27,7 @@ def replayed() -> Iterator[Callable[[Entry], Replayed]]:
         return kept.setdefault(repr(subject), Runners(subject, patience=300))
 
     with pytest.MonkeyPatch.context() as patch:
-        # Commands of reproducers begin with `python` and name files from the root of the project.
-        patch.chdir(ROOT)
-        patch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+        patch.chdir(ROOT)  # commands of reproducers name files from the root of the project
         yield lambda entry: replay(entry, of(entry))
     for each in kept.values():
         each.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import msgspec
@@ -185,3 +186,9 @@ def test_hostile_content_is_shown_escaped_and_cut(here, wirefence: Wirefence):
     index = (here / "crashes/INDEX.md").read_text()
     assert "<b>" not in index.replace("\\<b\\>", "")
     assert "\x1b" not in index
+
+
+def test_our_own_interpreter_is_kept_as_what_it_is_and_not_where():
+    launch = Launch((sys.executable, "server.py"))
+    assert redact(launch).argv == ("{python}", "server.py")
+    assert redact(launch).launch() == launch
