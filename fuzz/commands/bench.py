@@ -10,14 +10,15 @@ import click
 from fuzz import bench as benchmarks
 from fuzz.commands.options import FORMAT
 from fuzz.coverage import bench as coverage
-from fuzz.errors import NOTHING
+from fuzz.coverage import stages
+from fuzz.errors import FOUND, NOTHING
 from fuzz.gate import bench as gate
 
 __all__ = ["command"]
 
 
 @click.command("bench")
-@click.argument("what", type=click.Choice(["parts", "fuzz", "gate"]), default="parts")
+@click.argument("what", type=click.Choice(["parts", "fuzz", "gate", "planted"]), default="parts")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=1),
@@ -30,13 +31,28 @@ def command(what: str, seconds: float, form: str) -> int:
     """Measure the grammar, the parser loop, the judge and the gateway, in CPU time.
 
     With 'fuzz': the tree mutator and libFuzzer's own side by side, each from an empty corpus. With
-    'gate': bad frames against good ones, in wall time, by each stdio server that is installed.
+    'planted': how many inputs each libFuzzer target takes to find each planted fault of its stage;
+    exit 1 if one is missed. With 'gate': bad frames against good ones, in wall time, by each stdio
+    server that is installed.
     """
     if what == "fuzz":
         rows = coverage.measure(seconds)
         said = [{**asdict(row), "rate": row.rate} for row in rows]
         click.echo(json.dumps(said, indent=1) if form == "json" else coverage.as_table(rows))
         return NOTHING
+    if what == "planted":
+        return _planted(form)
     figures = gate.measure() if what == "gate" else benchmarks.measure()
     click.echo(benchmarks.as_text(figures) if form == "json" else benchmarks.as_table(figures))
     return NOTHING
+
+
+def _planted(form: str) -> int:
+    """Hunt for every planted fault; a missed one is a finding about ourselves."""
+    hunts = []
+    for each in stages.sweep():
+        hunts.append(each)
+        click.echo(f"{each.fault} by {each.name}: {each.inputs:,} inputs", err=True)
+    said = [asdict(each) for each in hunts]
+    click.echo(json.dumps(said, indent=1) if form == "json" else stages.as_table(hunts))
+    return NOTHING if all(each.rules for each in hunts) else FOUND

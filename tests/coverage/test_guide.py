@@ -68,7 +68,7 @@ def test_a_campaign_shares_its_only_place_and_tells_of_what_the_guide_finds(
     monkeypatch.setattr(guide, "SLICE", 1.0)
     monkeypatch.setattr(guide, "_HOPE", {GRAMMAR: 0.1})
     events: list[Event] = []
-    plan, budget = Plan(("planted:acts-twice",)), Budget(seconds=25.0, workers=1)
+    plan, budget = Plan(("planted:acts-twice",)), Budget(seconds=16.0, workers=1)
     campaign(plan, budget, hostile / "out", events.append)
     end = events[-1]
     assert isinstance(end, Finished)
