@@ -34,7 +34,7 @@ _GROUPS = 600
 _LONGEST = 4.0
 """Seconds of one measurement; slow servers get through less of the same trials."""
 _PEER = "mcp-fuzzer"
-_PEER_RUNS = (20, 220)
+_PEER_RUNS = (20, 1020)
 _NOMINEE = Nominee("record", '{"action":"{nonce}"}')
 _LOOP = """\
 import json, sys
@@ -93,7 +93,7 @@ def _servers() -> Iterator[tuple[str, Launch]]:
 
 def _rates(launch: Launch) -> tuple[float, float, float]:
     """The best rates of several rounds in turn: good, bad in the pipe, bad with all work."""
-    lab = Lab(launch, Options(nominee=_NOMINEE, effects=("http",), policy="continue"))
+    lab = Lab(launch, Options(nominee=_NOMINEE, effects=("http",), policy="continue"), ahead=1)
     try:
         facts = learn(lab)
         maker = Maker(facts, Wording.of(_NOMINEE), facts.version)

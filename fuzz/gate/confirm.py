@@ -67,7 +67,15 @@ class Confirmer:
         contract = self.facts.contract(self.lab.options.profile, prepared.trial.case.version)
         fresh = renamed(prepared, self.number(), contract)
         seen = self.lab.run(fresh, self.facts, grace=grace)
-        return Examined(fresh, seen, judge(fresh, seen, self.facts, self.controls.of(fresh)))
+        charges = self._judge(fresh, seen)
+        if any(charge.finding.rule == "act-unfounded" for charge in charges):
+            # Once more: what the server does at its own time may have missed the control session.
+            charges = self._judge(fresh, seen, again=True)
+        return Examined(fresh, seen, charges)
+
+    def _judge(self, fresh: Ready, seen: Seen, *, again: bool = False) -> list[Charge]:
+        control = self.controls.of(fresh, again=again)
+        return judge(fresh, seen, self.facts, control, self.controls.most)
 
     def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
         """Everything that a fresh process shows of a trial, in its smallest form if that will do.

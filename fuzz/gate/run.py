@@ -160,6 +160,7 @@ class _Runner:
             self._file(Confirmed(charge, prepared, seen))
         good = self.confirmer.examine(self._ready(self.maker.good(next(self.numbers))))
         self.base = good.seen
+        self.confirmer.controls.learn(good.seen)
         self._take(good.prepared, good.charges)
 
     def _crowd_again(self) -> list[Charge]:

@@ -22,11 +22,11 @@ from oracles.records import Finding, FrameVerdict, ReplyVerdict, finding
 from oracles.rules import BY_ID
 from oracles.transcript import transcript
 from oracles.transcript_judge import judge_reply
-from targets.effects.counting import counts, surplus
+from targets.effects.counting import Kind, counts, surplus
 from targets.effects.records import Observed
 from targets.records import Trace
 
-__all__ = ["ACTING", "UNUSABLE", "Charge", "acted", "judge", "usable"]
+__all__ = ["ACTING", "UNUSABLE", "Charge", "acted", "judge", "nameless", "usable"]
 
 _TELLTALE = {"initialize": "protocolVersion", "tools/list": "tools", "tools/call": "content"}
 ACTING = ("act-rejected", "act-after-close", "act-twice", "reply-to-rejected", "act-unfounded")
@@ -55,11 +55,18 @@ def usable(charges: Sequence[Charge]) -> bool:
     return not any(charge.finding.rule in UNUSABLE for charge in charges)
 
 
-def judge(prepared: Ready, seen: Seen, facts: Facts, control: Seen | None = None) -> list[Charge]:
+def judge(
+    prepared: Ready,
+    seen: Seen,
+    facts: Facts,
+    control: Seen | None = None,
+    most: Counter[Kind] | None = None,
+) -> list[Charge]:
     """Every rule that was broken, each signature once.
 
     ``control`` is what was seen of the same session without its rejected frames; without it
-    nothing is said about state, and effects are counted only where they carry a name.
+    nothing is said about state, and effects are counted only where they carry a name. ``most`` is
+    how often good sessions were seen to have each effect without a name.
     """
     bench = _Bench(prepared, seen, facts, control)
     charges = [
@@ -70,7 +77,7 @@ def judge(prepared: Ready, seen: Seen, facts: Facts, control: Seen | None = None
         *(bench.state() if control else ()),
     ]
     if control and seen.fresh and not acted(charges):
-        charges += bench.unnamed()
+        charges += bench.unnamed(most or Counter())
     first: dict[str, Charge] = {}
     for charge in charges:
         first.setdefault(charge.finding.signature, charge)
@@ -250,21 +257,13 @@ class _Bench:
             for reply, _ in got
         )
 
-    def unnamed(self) -> Iterator[Charge]:
-        """Effects without a name, counted against the control session."""
+    def unnamed(self, most: Counter[Kind]) -> Iterator[Charge]:
+        """Effects without a name, counted against the control session and other good ones."""
         assert self.control is not None
-        extra = surplus(counts(self._bare(self.seen)), counts(self._bare(self.control)))
+        extra = surplus(counts(nameless(self.seen)), counts(nameless(self.control)) | most)
         for (recorder, kind, detail), count in sorted(extra.items()):
             text = f"{count} more than in a control session: {kind} by {recorder}, {detail[:80]!r}"
             yield self.say("non-action", "act-unfounded", kind, text, detail)
-
-    @staticmethod
-    def _bare(seen: Seen) -> list[Observed]:
-        return [
-            e
-            for e in seen.effects
-            if not tokens_in(e.detail + e.content) and _OUR_OWN not in e.detail
-        ]
 
     def stdout(self) -> Iterator[Charge]:
         """Every byte of stdout belongs to a permitted message."""
@@ -316,6 +315,13 @@ class _Bench:
                     frame = self.owners.asking(key)
                     method = frame.method if frame else ""
                     yield self.say("session", "session-state", method, text, line)
+
+
+def nameless(seen: Seen) -> list[Observed]:
+    """Effects that bear no name of ours and are no writing of recorders."""
+    return [
+        e for e in seen.effects if not tokens_in(e.detail + e.content) and _OUR_OWN not in e.detail
+    ]
 
 
 def _what(why: str) -> str:

@@ -101,8 +101,8 @@ def _warm_ids(prepared: Ready) -> set[Key]:
 
 def _last_ids(prepared: Ready) -> set[Key]:
     """The id of the sentinel, where it is a request of its own."""
-    last = prepared.judgement.frames[-1]
-    return {(type(name), name) for name in last.ids} & prepared.owed
+    last = prepared.judgement.frames[-1:]  # shrinking may have left nothing at all
+    return {(type(name), name) for frame in last for name in frame.ids} & prepared.owed
 
 
 def _apart(prepared: Ready) -> bool:

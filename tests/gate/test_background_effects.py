@@ -1,0 +1,27 @@
+"""What a server does at its own time is not laid at the door of a bad frame."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from fuzz.gate.lab import ready
+from fuzz.gate.records import Seen
+from fuzz.gate.verdicts import judge, nameless
+from targets.effects.counting import counts
+from targets.effects.records import Observed
+
+UPDATE = Observed("http", "http", b"CONNECT updates.example:443 HTTP/1.1", b"", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("often", "earlier", "charged"), [(1, 0, True), (1, 1, False), (2, 1, True)]
+)
+def test_only_more_than_any_good_session_counts(bench, often, earlier, charged):
+    made = bench()
+    prepared = ready(made.trial("ugly-debug-line"), made.facts.contract("strict"))
+    seen = Seen((), effects=(UPDATE,) * often, fresh=True)
+    most = Counter(counts(nameless(Seen((), effects=(UPDATE,) * earlier))))
+    charges = judge(prepared, seen, made.facts, Seen(()), most)
+    assert ("act-unfounded" in {charge.finding.rule for charge in charges}) is charged
