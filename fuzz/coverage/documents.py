@@ -31,7 +31,10 @@ _DEEP_SAMPLE = 127
 _NO_DIGITS = {ord(digit): None for digit in "0123456789"}
 _SHOWN = 48
 _Parse = Callable[[bytes], Any]
+_MESSAGES = 4
+_NO = "no"
 _Answer = bytes | str
+_Kind = tuple[object, ...]
 _Row = tuple[_Parse, tuple[type[BaseException], ...]]
 
 
@@ -45,7 +48,7 @@ class DocumentCheck:
     valid: int = 0
     calls: int = 0
     _rows: list[_Row] = field(default_factory=list)
-    _explained: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _explained: dict[_Kind, int] = field(default_factory=dict)
     _sorts: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -72,9 +75,10 @@ class DocumentCheck:
         self.valid += bool(first)
         # Nobody accepted, or everybody did and read the same.
         alike = not first or answers.count(first) == len(answers)
-        behaviour = (_all_alike if alike else _apart)(answers, first)
-        self.note(behaviour)
-        if not self._is_due(raw, behaviour, alike=alike):
+        kind = (_all_alike if alike else _apart)(answers, first)
+        said = () if alike else next((a for a in answers if type(a) is str), "")
+        self.note((kind, said))
+        if not self._is_due(raw, kind, alike=alike):
             return []
         return self.examiner.examine_document(raw)
 
@@ -83,18 +87,18 @@ class DocumentCheck:
         self.note("deep")
         return [] if zlib.crc32(raw) & _DEEP_SAMPLE else self.examiner.examine_document(raw)
 
-    def _is_due(self, raw: bytes, behaviour: tuple[object, ...], *, alike: bool) -> bool:
+    def _is_due(self, raw: bytes, kind: _Kind, *, alike: bool) -> bool:
         """Whether to ask the judge: of agreement a sample, of a difference the first ones as well.
 
         A difference of one and the same kind that was explained many times is mostly known.
         """
         if len(self._rows) == 1:
             return True  # it has nobody to agree with but the judge
-        seen = self._explained.get(behaviour, 0)
+        seen = self._explained.get(kind, 0)
         if seen >= (1 if alike else _ENOUGH):
             return not zlib.crc32(raw) & (_SAMPLE if alike else _EXPLAINED_SAMPLE)
         if seen or len(self._explained) < _REMEMBERED:
-            self._explained[behaviour] = seen + 1
+            self._explained[kind] = seen + 1
         return True
 
     def _sort(self, said: str) -> str:
@@ -122,16 +126,18 @@ class DocumentCheck:
         return answers
 
 
-def _all_alike(answers: list[_Answer], first: bytes) -> tuple[object, ...]:
-    """What shows of agreement: sort and size of the value, or the sorts of the errors."""
-    return (first[:1], len(first).bit_length() // 2) if first else tuple(answers)
+def _all_alike(answers: list[_Answer], first: bytes) -> _Kind:
+    """What shows of agreement: sort and size of the value, or how some of them say no."""
+    if first:
+        return first[:1], len(first).bit_length() // 2
+    return tuple(answers[:_MESSAGES])
 
 
-def _apart(answers: list[_Answer], first: bytes) -> tuple[object, ...]:
-    """What shows of a difference: who erred how, and who read something else, longer or not."""
+def _apart(answers: list[_Answer], first: bytes) -> _Kind:
+    """What shows of a difference: who says no, and who reads something else, longer or not.
+
+    What they say is no part of it: of forty messages, some combination is always new.
+    """
     size = len(first)
-    return (
-        *[a if type(a) is str else len(a) > size if a != first else "" for a in answers],
-        first[:1],
-        size.bit_length() // 2,
-    )
+    marks = [_NO if type(a) is str else len(a) > size if a != first else "" for a in answers]
+    return (*marks, first[:1], size.bit_length() // 2)
