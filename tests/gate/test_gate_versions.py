@@ -1,7 +1,7 @@
 """No false alarm on the reference gateway: every version, policy and profile.
 
-Each combination runs the classic inputs and its own share of the vocabulary; together they run all
-of it.
+Each combination runs the classic inputs and its own share of the rest. The policy ``continue``
+covers the whole vocabulary in a living server that way; fresh processes are a sample.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from targets.command.records import Launch
 
 NOMINEE = Nominee("record", '{"action":"{nonce}"}')
 EVERY = list(product(VERSIONS, ("close", "continue"), ("strict", "spec")))
-FRESH = 2
+FRESH = 1
 ALWAYS = 8
+PLANS: dict[str, Plan] = {}
+"""Trials depend on the version alone, and making them takes longer than running a share."""
 
 
 @dataclass
@@ -38,11 +40,14 @@ class Server:
 
     lab: Lab
     facts: Facts
-    numbers: count = field(default_factory=lambda: count(1))
+    numbers: count = field(default_factory=lambda: count(100_000))
 
     def plan(self) -> Plan:
-        maker = Maker(self.facts, Wording.of(NOMINEE), self.facts.version)
-        return plan(maker, "quick", self.numbers, Path("absent"))
+        version = self.facts.version
+        if version not in PLANS:
+            maker = Maker(self.facts, Wording.of(NOMINEE), version)
+            PLANS[version] = plan(maker, "quick", count(1), Path("absent"))
+        return PLANS[version]
 
     def warm(self, trials: list[Trial]) -> set[str]:
         contract = self.facts.contract(self.lab.options.profile)
