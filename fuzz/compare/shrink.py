@@ -21,6 +21,8 @@ KeepsMany = Callable[[Sequence[bytes]], Sequence[bool]]
 _REPEATED = re.compile(rb"(.{1,8}?)\1{11,}", re.DOTALL)
 _GENERAL = 3_000
 """Longer inputs than this, in bytes, are not worth the general reducer's many tries."""
+_NESTINGS = ((b"[", b"]"), (b'{"":', b"}"))
+"""Opening and closing of a level, the shortest first."""
 _WIDTH = 24
 _PLACES = 7
 
@@ -48,7 +50,10 @@ def shrink(
 
     if not in_time([raw])[0]:
         return raw
-    raw = _shorter_runs(raw, in_time, 1 if costly else _PLACES)
+    width = 1 if costly else _PLACES
+    raw = _shorter_runs(raw, in_time, width)
+    plainer = _plainer_nesting(raw, in_time)
+    raw = _shorter_runs(plainer, in_time, width) if plainer else raw
     if len(raw) > _GENERAL or time.monotonic() >= deadline:
         return raw
     try:
@@ -73,6 +78,20 @@ def _shorter_runs(raw: bytes, keeps_many: KeepsMany, width: int) -> bytes:
         if place < len(runs):
             raw = _searched(raw, [runs[place]], keeps_many, width)
     return raw
+
+
+def _plainer_nesting(raw: bytes, keeps_many: KeepsMany) -> bytes | None:
+    """Nesting of the plainest kind in place of brackets too many for the general reducer."""
+    if len(raw) <= _GENERAL or not any(run.unit[:1] in b"[{" for run in _runs(raw)):
+        return None
+    for opening, closing in _NESTINGS:
+        if raw.startswith(opening * 2):
+            return None
+        levels = (len(raw) - 1) // len(opening + closing)
+        plainer = opening * levels + b"1" * (closing == b"}") + closing * levels
+        if keeps_many([plainer])[0]:
+            return plainer
+    return None
 
 
 def _runs(raw: bytes) -> list[_Run]:

@@ -178,6 +178,16 @@ def test_shrinking_finds_the_limit_of_nesting():
     assert len(tries) < 500
 
 
+def test_deep_nesting_is_shown_in_its_plainest_kind():
+    """As a reader dies of it whatever the brackets: where its stack ends, whose sum they are."""
+
+    def keeps_many(raws):
+        return [raw.count(b"[") + 2 * raw.count(b"{") >= 100_000 for raw in raws]
+
+    objects = b'{"a":' * 90_000 + b"1" + b"}" * 90_000
+    assert shrink(objects, keeps_many) == b"[" * 100_000
+
+
 def test_shrinking_an_input_that_no_longer_shows_it_gives_it_back():
     assert shrink(b"[1,2]", lambda raws: [False] * len(raws)) == b"[1,2]"
 
