@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -29,18 +31,31 @@ def outside(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{ROOT}:{folder}", "TMPDIR": str(folder)}
 
 
-def started(folder: Path, *words: str, **options) -> subprocess.Popen[bytes]:
-    """A process of its own, and of its own group, as a terminal would start it."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "fuzz", *words],
-        cwd=folder,
-        env=outside(folder),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        **options,
-    )
+@pytest.fixture
+def started(hostile: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Start the command line as a terminal would: a process of its own, and of its own group."""
+    with ExitStack() as stack:
+
+        def start(*words: str) -> subprocess.Popen[bytes]:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "fuzz", *words],
+                cwd=hostile,
+                env=outside(hostile),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            stack.callback(ended, stack.enter_context(process))
+            return process
+
+        yield start
+
+
+def ended(process: subprocess.Popen[bytes]) -> None:
+    """A test that failed leaves nothing running."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def children(parent: int) -> list[int]:
@@ -98,11 +113,11 @@ def test_json_goes_to_stdout_alone_and_progress_to_stderr(wirefence) -> None:
     assert ran.err.startswith("seed 0, 1 targets, 1 workers")
 
 
-def test_what_targets_print_stays_out_of_the_report(hostile) -> None:
+def test_what_targets_print_stays_out_of_the_report(hostile, started) -> None:
     (hostile / "frame").write_bytes(b"{}\n")
     loud = ("--target", "hostile:prints", "--format", "json")
-    campaign = started(hostile, *FEW, *loud)
-    explain = started(hostile, "explain", "frame", *loud)
+    campaign = started(*FEW, *loud)
+    explain = started("explain", "frame", *loud)
     for process in (campaign, explain):
         out, err = process.communicate(timeout=HANG)
         assert isinstance(json.loads(out), dict)
@@ -301,8 +316,10 @@ def test_a_complaint_is_one_short_line_whatever_was_given(wirefence, word: str) 
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_ctrl_c_and_its_like_end_a_campaign_with_its_report(hostile: Path, end: int) -> None:
-    process = started(hostile, *LONG, "--target", "planted:acts-twice")
+def test_ctrl_c_and_its_like_end_a_campaign_with_its_report(
+    hostile: Path, started, end: int
+) -> None:
+    process = started(*LONG, "--target", "planted:acts-twice")
     assert wait_for(lambda: list(hostile.glob(".wirefence/findings/*/*.json")))
     for worker in children(process.pid):  # it is the parent's affair alone
         os.kill(worker, signal.SIGINT)
@@ -316,9 +333,9 @@ def test_ctrl_c_and_its_like_end_a_campaign_with_its_report(hostile: Path, end: 
     assert not list(hostile.glob("wirefence-*"))  # TMPDIR is here
 
 
-def test_killing_the_parent_leaves_whole_findings_and_no_orphans(hostile: Path) -> None:
+def test_killing_the_parent_leaves_whole_findings_and_no_orphans(hostile: Path, started) -> None:
     hung = ("--target", "planted:acts-twice", "--target", "hostile:hangs_always")
-    process = started(hostile, *LONG, *hung)
+    process = started(*LONG, *hung)
     try:
         assert wait_for((hostile / "hanging").exists)
         workers = children(process.pid)
@@ -333,9 +350,9 @@ def test_killing_the_parent_leaves_whole_findings_and_no_orphans(hostile: Path) 
         assert metadata.with_suffix(".frame").stat().st_size == size
 
 
-def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path) -> None:
+def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path, started) -> None:
     (hostile / "frame").write_bytes(b"1\n" * 3 + b"x" * 100_000)
-    process = started(hostile, "explain", "frame", "--target", "planted:healthy")
+    process = started("explain", "frame", "--target", "planted:healthy")
     assert process.stdout is not None
     process.stdout.close()
     _, err = process.communicate(timeout=HANG)
