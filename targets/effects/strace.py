@@ -8,11 +8,13 @@ at the calls that are watched, which is what makes tracing affordable.
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from targets.command.records import Launch
 from targets.effects.journal import Journal
@@ -43,6 +45,8 @@ class Strace:
         return _trial()[1]
 
     def wrap(self, launch: Launch) -> Launch:
+        if not _startable(launch):  # the complaint shall be of the command, not of strace's
+            return launch
         options, _ = _trial()
         output = str(self._journal.path)
         return replace(launch, argv=("strace", *options, "-o", output, "--", *launch.argv))
@@ -90,3 +94,10 @@ def _attempt(options: Sequence[str]) -> str:
         return ""
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return f"strace cannot trace here ({said[-1] if said else f'exit {done.returncode}'})"
+
+
+def _startable(launch: Launch) -> bool:
+    command = launch.argv[0] if launch.argv else ""
+    if "/" in command:
+        return os.access((launch.cwd or Path()) / command, os.X_OK)
+    return shutil.which(command, path=launch.env.get("PATH")) is not None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from targets.command.records import Launch
+from targets.effects.strace import Strace
 from targets.effects.strace_lines import Lines, effect
 
 HEAD = b"7 1700000000.5 "
@@ -96,3 +98,10 @@ def test_a_file_name_cannot_forge_the_end_of_a_call() -> None:
     assert read(b'1 1.0 unlink("%b") = 0' % name) == [("delete", name)]
     name = b'x\\") = 0'
     assert read(b'1 1.0 unlink("%b") = -1 ENOENT (No such file or directory)' % name) == []
+
+
+def test_a_command_that_cannot_start_is_left_to_complain_for_itself(tmp_path):
+    (tmp_path / "unexecutable").write_bytes(b"")
+    for command in ("no-such-command-wf", "./unexecutable", str(tmp_path)[1:] + "/absent"):
+        launch = Launch((command,), {}, tmp_path)
+        assert Strace().wrap(launch) == launch
