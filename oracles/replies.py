@@ -7,7 +7,7 @@ honest server may answer out of order; what remains unmatched was said to nobody
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, finding
 from strategies.contract import Contract
@@ -219,15 +219,29 @@ def _leaks(
     out = trace.stdout
     found = []
     # A client may name its request after the token, and then hears that id again.
-    echoed = sum(str(reply.id).count(contract.token) for reply in said)
+    ids = [reply.id for reply in said if isinstance(reply.id, str)]
+    echoed = sum(each.count(contract.token) for each in ids)
     if out.count(contract.token.encode()) > echoed:
         found.append(_say(trace, "reply-leak", "token", "the operator's token is on stdout"))
     if b"Traceback (most recent call last)" in out:
         found.append(_say(trace, "reply-leak", "traceback", "a traceback is on stdout"))
-    errors = str([_member(reply, "error") for reply in said])
+    errors = "\n".join(_strings([_member(reply, "error") for reply in said]))
     if any(frame.nonce and frame.nonce in errors for frame in case.frames):
         found.append(_say(trace, "reply-leak", "action", "an error reply repeats an action name"))
     return found
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every string in a value, names included; numbers may be too long for Python to spell."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, dict):
+            waiting += [*each, *each.values()]
+        elif isinstance(each, list):
+            waiting += each
 
 
 def _say(trace: Trace, rule: str, kind: str, summary: str) -> Finding:

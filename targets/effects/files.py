@@ -113,6 +113,8 @@ def _new_bytes(path: bytes, before: _State | None, now: _State) -> bytes:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return b""
-        return os.pread(descriptor, _LIMIT, before.size if before is not None and grew else 0)
+        start = before.size if before is not None and grew else 0
+        # What was written since it was measured belongs to the next look.
+        return os.pread(descriptor, min(_LIMIT, now.size - start), start)
     finally:
         os.close(descriptor)

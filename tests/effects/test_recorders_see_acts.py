@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from targets.command.records import Launch
 from targets.effects.available import NAMES, Recording, recorders
+from targets.effects.files import FileRecorder
 from targets.effects.strace import Strace
 from targets.errors import TargetError
 from tests.effects.driving import NODE, NONCE, PYTHON, Seen, drive, needs_node
@@ -146,3 +148,23 @@ def test_what_was_taken_is_not_given_again(tmp_path: Path) -> None:
         assert recording.take() == []
         (tmp_path / "journal.log").unlink()
         assert [each.kind for each in recording.take()] == ["delete"]
+
+
+def test_what_is_written_between_measuring_and_reading_is_given_once(tmp_path: Path, monkeypatch):
+    """A server writes whenever it likes: here, just when a file is opened to be read."""
+    acts = tmp_path / "acts"
+    acts.write_bytes(b"")
+    recorder, opened = FileRecorder([tmp_path]), os.open
+
+    def writing(path: bytes, flags: int) -> int:
+        with acts.open("ab") as file:
+            file.write(b"late\n")
+        return opened(path, flags)
+
+    recorder.wrap(Launch(("true",)))
+    acts.write_bytes(b"early\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", writing)
+        first = recorder.take()
+    seen = [each.content for each in [*first, *recorder.take()]]
+    assert seen == [b"early\n", b"late\n"]

@@ -106,6 +106,12 @@ def test_a_wrong_answer_is_one_finding(sent: bytes, out: bytes, rule: str) -> No
     assert found_in(sent, out) == [rule]
 
 
+def test_a_number_too_long_for_python_to_spell_hides_no_action_name() -> None:
+    said = b'{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"m","data":[%s,"%s"]}}\n'
+    for name, rules in ((b"", []), (b"lost-3", ["reply-leak"])):
+        assert found_in(HELLO + CALL + REFUSED, INIT + DONE + said % (b"1" * 5000, name)) == rules
+
+
 def test_a_request_named_after_the_token_hears_its_id_again_and_no_more() -> None:
     token = Contract().token
     sent = HELLO + LINES.request("ping", name=token)
