@@ -4,86 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
-from fuzz import cli
 from fuzz.commands import campaign
 from oracles import quirks
 
-ROOT = Path(cli.__file__).resolve().parent.parent
 TWICE = ("campaign", "--cases", "64", "--workers", "1", "--target", "planted:acts-twice")
 FEW = ("campaign", "--cases", "2", "--workers", "1")
-LONG = ("campaign", "--seconds", "600", "--workers", "2")
-
-HANG = 180.0
-"""Seconds after which a process is said to hang, on however busy a machine."""
-
-
-def outside(folder: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": f"{ROOT}:{folder}", "TMPDIR": str(folder)}
-
-
-@pytest.fixture
-def started(hostile: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Start the command line as a terminal would: a process of its own, and of its own group."""
-    with ExitStack() as stack:
-
-        def start(*words: str) -> subprocess.Popen[bytes]:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "fuzz", *words],
-                cwd=hostile,
-                env=outside(hostile),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-            stack.callback(ended, stack.enter_context(process))
-            return process
-
-        yield start
-
-
-def ended(process: subprocess.Popen[bytes]) -> None:
-    """A test that failed leaves nothing running."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def children(parent: int) -> list[int]:
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, ppid = stat.read_text().rpartition(")")[2].split()[:2]
-        except OSError:
-            continue
-        if int(ppid) == parent and state != "Z":
-            found.append(int(stat.parent.name))
-    return found
-
-
-def runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_for(condition) -> bool:
-    until = time.monotonic() + HANG
-    while not condition():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def test_findings_exit_1_and_a_second_run_says_nothing_new_and_exits_0(wirefence) -> None:
@@ -111,17 +40,6 @@ def test_json_goes_to_stdout_alone_and_progress_to_stderr(wirefence) -> None:
     report = json.loads(ran.out)
     assert report["new"] == len(report["found"]) == 1
     assert ran.err.startswith("seed 0, 1 targets, 1 workers")
-
-
-def test_what_targets_print_stays_out_of_the_report(hostile, started) -> None:
-    (hostile / "frame").write_bytes(b"{}\n")
-    loud = ("--target", "hostile:prints", "--format", "json")
-    campaign = started(*FEW, *loud)
-    explain = started("explain", "frame", *loud)
-    for process in (campaign, explain):
-        out, err = process.communicate(timeout=HANG)
-        assert isinstance(json.loads(out), dict)
-        assert b"LOUD" in err
 
 
 @pytest.mark.parametrize(
@@ -313,83 +231,6 @@ def test_a_complaint_is_one_short_line_whatever_was_given(wirefence, word: str) 
         assert complaint.isprintable()
         assert len(complaint) < 900
         assert ".;" not in complaint
-
-
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_ctrl_c_and_its_like_end_a_campaign_with_its_report(
-    hostile: Path, started, end: int
-) -> None:
-    process = started(*LONG, "--target", "planted:acts-twice")
-    assert wait_for(lambda: list(hostile.glob(".wirefence/findings/*/*.json")))
-    for worker in children(process.pid):  # it is the parent's affair alone
-        os.kill(worker, signal.SIGINT)
-    time.sleep(1)
-    os.kill(process.pid, end)
-    out, err = process.communicate(timeout=HANG)
-    assert process.returncode == 1
-    assert b"1 new findings" in out
-    assert b"(interrupted)" in out
-    assert b"Traceback" not in err
-    assert not list(hostile.glob("wirefence-*"))  # TMPDIR is here
-
-
-def test_killing_the_parent_leaves_whole_findings_and_no_orphans(hostile: Path, started) -> None:
-    hung = ("--target", "planted:acts-twice", "--target", "hostile:hangs_always")
-    process = started(*LONG, *hung)
-    try:
-        assert wait_for((hostile / "hanging").exists)
-        workers = children(process.pid)
-        assert len(workers) >= 2
-    finally:
-        process.kill()
-    _, err = process.communicate(timeout=HANG)
-    assert wait_for(lambda: not any(map(runs, workers)))
-    assert b"Traceback" not in err
-    for metadata in hostile.glob(".wirefence/findings/*/*.json"):
-        size = json.loads(metadata.read_bytes())["size"]
-        assert metadata.with_suffix(".frame").stat().st_size == size
-
-
-def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path, started) -> None:
-    (hostile / "frame").write_bytes(b"1\n" * 3 + b"x" * 100_000)
-    process = started("explain", "frame", "--target", "planted:healthy")
-    assert process.stdout is not None
-    process.stdout.close()
-    _, err = process.communicate(timeout=HANG)
-    assert (process.returncode, err) == (0, b"")
-
-
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_change_no_exit_code(hostile: Path, closed: str) -> None:
-    words = f"{sys.executable} -m fuzz {' '.join(FEW)} --target hostile:prints {closed}"
-    ran = subprocess.run(
-        words,
-        shell=True,
-        cwd=hostile,
-        env=outside(hostile),
-        capture_output=True,
-        timeout=HANG,
-        check=False,
-    )
-    assert ran.returncode == 0
-    assert b"Traceback" not in ran.stdout + ran.stderr
-
-
-def test_a_report_that_cannot_be_written_is_said(hostile: Path) -> None:
-    (hostile / "frame").write_bytes(b"1\n")
-    words = [sys.executable, "-m", "fuzz", "explain", "frame", "--target", "planted:healthy"]
-    with Path("/dev/full").open("wb") as full:
-        ran = subprocess.run(
-            words,
-            cwd=hostile,
-            env=outside(hostile),
-            stdout=full,
-            stderr=-1,
-            timeout=HANG,
-            check=False,
-        )
-    assert ran.returncode == 2
-    assert ran.stderr.decode().startswith("wirefence: cannot write the report: No space left")
 
 
 def test_other_library_versions_are_said_on_stderr(
