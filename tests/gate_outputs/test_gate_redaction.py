@@ -51,7 +51,7 @@ def test_arguments_are_shown_without_secrets(argv: list[str], shown: list[str]) 
     "word",
     [
         "@modelcontextprotocol/server-everything@2025.11.25",
-        "/home/someone/projects/server-with-a-long-name/main.py",
+        "/srv/someone/projects/server-with-a-long-name/main.py",
         "mcp-server-git-2025-11-25-release-candidate",
         "--allowed-directories=/srv/data",
         "postgresql://localhost:5432/database",
