@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from strategies.records import Frame, Version
 from strategies.source import Source
@@ -43,19 +43,7 @@ Family = Literal[
 ]
 Expect = Literal["reject", "accept", "profile"]
 
-FAMILIES: tuple[Family, ...] = (
-    "truncation",
-    "concatenation",
-    "banner",
-    "type-confusion",
-    "structure",
-    "encoding",
-    "number-spelling",
-    "white-space",
-    "lifecycle",
-    "resource",
-    "chunking",
-)
+FAMILIES: tuple[Family, ...] = get_args(Family)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,14 @@ from fuzz.compare.writing import written
 from targets.environments import prepare
 from targets.errors import TargetError
 from tests.compare.fakes import known_inputs
+from tests.environments.absence import skip_where_absent
 
 
 def _sides(old, new):
     try:
         return [prepare(spec, python=sys.executable) for spec in (old, new)]
     except TargetError as error:
-        pytest.skip(f"cannot be had here: {error}")
+        skip_where_absent(error)
 
 
 def _explored(old, new):

@@ -9,6 +9,7 @@ import pytest
 
 from targets.errors import TargetError
 
+from .absence import skip_where_absent
 from .changes import changes, shown
 
 QUICK = ("orjson==3.9.14", "msgspec==0.18.6", "jiter==0.4.0")
@@ -26,7 +27,7 @@ def test_a_known_change_shows_on_both_sides(shared, old, tmp_path_factory):
         try:
             good, words = shown(change, cache)
         except TargetError as error:
-            pytest.skip(f"needs a package index and its Python: {error}")
+            skip_where_absent(error)
         assert good, f"{change.label}: {words}"
 
 
