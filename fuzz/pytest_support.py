@@ -24,7 +24,7 @@ from fuzz.errors import UsageError
 from fuzz.examine import Examiner
 from fuzz.gate.baseline import load
 from fuzz.gate.records import Nominee, Options, Report
-from fuzz.gate.report import as_table
+from fuzz.gate.report import as_table, verdict
 from fuzz.gate.run import gate
 from fuzz.plan import both_policies
 from fuzz.report import printable
@@ -100,6 +100,8 @@ class Wirefence:
     ) -> Report:
         """Run the gate on a server's launch command; fail the test for findings that are new.
 
+        ``seconds`` that end before each classic input was sent fail it too.
+
         ``tool`` names one that is safe to call, with ``{nonce}`` in the JSON ``arguments`` where
         the action name goes; ``options`` are members of :class:`fuzz.gate.records.Options`. Returns
         the report. Raises TargetError for a command that can't be started or talked to, UsageError
@@ -111,7 +113,7 @@ class Wirefence:
         report = gate(launch, chosen, "quick", self.folder, _ignore, seconds=seconds)
         if baseline is not None:
             report = load(baseline).applied(report)
-        if any(not flaw.known for flaw in report.flaws):
+        if verdict(report) != "pass":
             pytest.fail(as_table(report), pytrace=False)
         return report
 

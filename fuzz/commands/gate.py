@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import get_args
 
 import click
 
-from fuzz.commands.options import write
+from fuzz.commands.options import told_to_end, write
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.gate import baseline, formats
 from fuzz.gate.client import gate_client, named
 from fuzz.gate.records import Budget, Nominee, Options, Report
 from fuzz.gate.redact import Redactor
-from fuzz.gate.report import as_json, as_table, plain
+from fuzz.gate.report import as_json, as_table, plain, verdict
 from fuzz.gate.run import SECONDS, gate
 from fuzz.gate.wire import Wording
 from strategies.contract import Policy, Profile
@@ -153,7 +152,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     """Start COMMAND over and over, send it what must be rejected, and watch what it does.
 
     Exit 0 if nothing is wrong (or all of it is in the baseline), 1 for findings, 2 for a command
-    that can't be talked to.
+    that can't be talked to, and for a run that found nothing but is no pass: one that was
+    interrupted, or whose time was spent before each classic input was sent at each place.
     """
     launch = _launch(words, changes, cwd)
     nominee = _nominee(tool, arguments)
@@ -170,7 +170,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         raise UsageError("--attack without --client", "attacks are for clients")
     for path in (junit, sarif, expected_file if update_baseline else None):
         _check(path)
-    with redirect_stdout(sys.stderr), _ending_in_order():
+    with redirect_stdout(sys.stderr), told_to_end():
         tell = plain(sys.stderr)
         if client:
             limit = seconds or SECONDS[budget]
@@ -186,21 +186,9 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         baseline.store(expected_file, known)
     _put(junit, lambda: formats.junit(report, hide))
     _put(sarif, lambda: formats.sarif(report, hide).encode())
-    return FOUND if any(not flaw.known for flaw in report.flaws) else NOTHING
-
-
-@contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """In the block, SIGTERM is what Ctrl-C is: servers are ended, and what was found is told."""
-    try:
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    except ValueError:  # not the main thread: whoever runs us there ends us
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    if verdict(report) == "none":
+        raise UsageError(f"no verdict: {report.gap}", "run it again, or longer with --seconds")
+    return FOUND if verdict(report) == "findings" else NOTHING
 
 
 def _launch(words: tuple[str, ...], changes: tuple[str, ...], cwd: Path | None) -> Launch:

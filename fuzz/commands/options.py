@@ -19,7 +19,7 @@ from fuzz.errors import UsageError
 from fuzz.events import Listener
 from fuzz.report import live, plain
 
-__all__ = ["FORMAT", "PATIENCE_OPTION", "PLACE", "TARGET", "with_progress", "write"]
+__all__ = ["FORMAT", "PATIENCE_OPTION", "PLACE", "TARGET", "told_to_end", "with_progress", "write"]
 
 T = TypeVar("T")
 
@@ -48,7 +48,8 @@ TARGET = click.option(
     "--target",
     "targets",
     multiple=True,
-    help="parsers, gateway, a parser's name, planted:NAME or package.module:factory; repeatable.",
+    help="parsers, gateway, reference, a parser's name, planted:NAME or package.module:factory, "
+    "each gateway with /spec behind it for that profile; repeatable.",
 )
 PATIENCE_OPTION = click.option(
     "--patience",
@@ -65,7 +66,7 @@ def with_progress(run: Callable[[Listener], T]) -> T:
     What targets print meanwhile goes to stderr too: stdout is for the report. SIGTERM and SIGHUP
     end ``run`` as Ctrl-C does, so that what it found is told and what it made is cleared away.
     """
-    with redirect_stdout(sys.stderr), _told_to_end():
+    with redirect_stdout(sys.stderr), told_to_end():
         if not sys.stderr.isatty():
             return run(plain(sys.stderr))
         bar, listener = live(Console(stderr=True))
@@ -74,7 +75,8 @@ def with_progress(run: Callable[[Listener], T]) -> T:
 
 
 @contextmanager
-def _told_to_end() -> Iterator[None]:
+def told_to_end() -> Iterator[None]:
+    """In the block, SIGTERM and SIGHUP are what Ctrl-C is, where nobody else takes them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

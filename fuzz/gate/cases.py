@@ -126,28 +126,34 @@ class Maker:
                 frame = Frame(raw + b"\n", names.action("t"), (name,))
                 yield self._trial(name, "dangerous", "after", names, [frame], place_at=2)
 
-    def versions(self, numbers: Iterator[int]) -> Iterator[Trial]:
-        """A bad frame at each place of a session, for each way of naming the version."""
+    def versions(self, numbers: Iterator[int], *, shared: bool = False) -> Iterator[Trial]:
+        """A bad frame at each place of a session, for each way of naming the version.
+
+        Those that must be refused leave the session as it was: where ``shared``, and the server
+        goes on after them, one session has them all.
+        """
         if not self._stateful:
             return
-        for name, raw in NAMINGS:
-            names = Names(next(numbers))
-            half = self._half(names)
-            spoken = [*self.handshake(names, raw or b"null")]
-            if not raw:
-                spoken[0] = initialize(b"", names.ident("h"))
-            good = raw.startswith(b'"')
-            frames = [half, spoken[0], half, *([] if good else self.handshake(Names(names.number)))]
-            frames += [INITIALIZED] if good else []
-            if not good:
-                frames[1] = initialize(raw, names.ident("v"))
-            yield self._finish(
-                f"version-{name}",
-                "versions",
-                "before",
-                names,
-                [*frames, half, self.call(names, "p")],
-            )
+        said = [(name, raw) for name, raw in NAMINGS if raw.startswith(b'"')]
+        refused = [(name, raw) for name, raw in NAMINGS if not raw.startswith(b'"')]
+        for name, raw in said:
+            yield self._naming(f"version-{name}", Names(next(numbers)), raw, [])
+        alone = [
+            self._naming(f"version-{name}", Names(next(numbers)), b"", [raw])
+            for name, raw in refused
+        ]
+        if not shared or self.facts.policy == "close":
+            yield from alone
+            return
+        every = self._naming("versions-refused", Names(next(numbers)), b"", [r for _, r in refused])
+        yield replace(every, parts=tuple(alone))
+
+    def _naming(self, name: str, names: Names, good: bytes, refused: Sequence[bytes]) -> Trial:
+        """A session with half a call before, within and after its handshake."""
+        half, opening = self._half(names), self.handshake(names, good)
+        bad = [initialize(raw, names.ident(f"v{chr(97 + at)}")) for at, raw in enumerate(refused)]
+        frames = [half, *bad, *opening[:1], half, *opening[1:], half, self.call(names, "p")]
+        return self._finish(name, "versions", "before", names, frames)
 
     def _half(self, names: Names) -> Frame:
         call = self.call(names, "t").raw

@@ -16,7 +16,7 @@ from typing import Literal
 from targets.command.records import Launch
 from targets.effects.environment import inherited, installs, with_env
 
-__all__ = ["CAUSES", "PLAIN", "Cause", "End", "by_name"]
+__all__ = ["CAUSES", "PLAIN", "TOGETHER", "Cause", "End", "by_name"]
 
 End = Literal["eof", "eof-at-once", "signal", "crash"]
 
@@ -34,7 +34,8 @@ class Cause:
     ``works`` says that the server must still answer. ``idle`` is the wait before the first byte, in
     seconds; ``end`` says how the session ends, with ``signal`` for an end by signal. ``merges``
     says that stderr comes with stdout: what a plain start writes there is then permitted, since a
-    server may log to stderr, but a message must not be glued to it.
+    server may log to stderr, but a message must not be glued to it. ``parts`` are the causes that
+    share this one's start: each is tried alone where the whole shows anything.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Cause:
     end: End = "eof"
     signal: signal.Signals | None = None
     merges: bool = False
+    parts: tuple[Cause, ...] = ()
 
 
 def _as_it_is(launch: Launch) -> Launch:
@@ -203,6 +205,27 @@ CAUSES: tuple[Cause, ...] = (
 """Every cause, each with what it stands for."""
 
 
+_TALKATIVE = tuple(
+    cause for cause in CAUSES if cause.name.startswith(("verbose", "warnings", "colour"))
+)
+
+
+def _all_of(launch: Launch) -> Launch:
+    for cause in _TALKATIVE:
+        launch = cause.change(launch)
+    return launch
+
+
+TOGETHER = Cause(
+    "talkative",
+    "every switch for debug output, warnings and colours at once",
+    _all_of,
+    parts=_TALKATIVE,
+)
+"""One start for causes that only set variables, none to different values: silence under all of them
+is silence under each, but for a server that one of them silences."""
+
+
 def by_name(name: str) -> Cause | None:
     """The cause of this name."""
-    return next((cause for cause in CAUSES if cause.name == name), None)
+    return next((cause for cause in (*CAUSES, TOGETHER) if cause.name == name), None)

@@ -21,6 +21,7 @@ from fuzz.gate.client_judge import judge_client
 from fuzz.gate.client_records import Attack, ClientPlace, Played
 from fuzz.gate.client_session import ACTIONS, Terms, play
 from fuzz.gate.learn import label_of
+from fuzz.gate.left import gap
 from fuzz.gate.records import (
     Attempt,
     Begun,
@@ -119,6 +120,7 @@ class _Runner:
     notes: list[str] = field(default_factory=list)
     reports: bool = False
     played: int = 0
+    left: list[tuple[Attack, ClientPlace]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.hide = Redactor.of(self.launch)
@@ -155,20 +157,27 @@ class _Runner:
 
     def run(self, attacks: Sequence[Attack], seconds: float) -> str:
         """All plays, several at a time, until the budget is spent; says how it ended."""
-        plays = [(a, p) for a in attacks for p in self._places(a)]
-        self.listener(Begun(self.facts, self.command, (), len(plays)))
-        workers = min(_MOST_WORKERS, os.cpu_count() or 1)
-        with ThreadPoolExecutor(workers) as pool:
-            waiting: list[Future[Played]] = []
-            for number, (attack, place) in enumerate(plays):
-                if time.monotonic() - self.began >= seconds:
-                    self._skip(plays[number:])
-                    self._drain(waiting, 0)
-                    return "budget"
-                waiting.append(pool.submit(play, self.launch, attack, place, self.terms))
-                self._drain(waiting, workers)
-            self._drain(waiting, 0)
-        return "done"
+        self.left = [(a, p) for a in attacks for p in self._places(a)]
+        self.listener(Begun(self.facts, self.command, (), len(self.left)))
+        with ThreadPoolExecutor(min(_MOST_WORKERS, os.cpu_count() or 1)) as pool:
+            try:
+                return self._play_all(pool, seconds)
+            except KeyboardInterrupt:
+                return "interrupted"
+            finally:  # before the pool is waited for
+                self.terms.ended.set()
+
+    def _play_all(self, pool: ThreadPoolExecutor, seconds: float) -> str:
+        waiting: list[Future[Played]] = []
+        reason = "done"
+        for attack, place in list(self.left):
+            if time.monotonic() - self.began >= seconds:
+                reason = "budget"
+                break
+            waiting.append(pool.submit(play, self.launch, attack, place, self.terms))
+            self._drain(waiting, _MOST_WORKERS)
+        self._drain(waiting, 0)
+        return reason
 
     def _places(self, attack: Attack) -> Iterator[ClientPlace]:
         """Where an attack can be seen, a call first: what the client tells is the stronger sign."""
@@ -177,10 +186,12 @@ class _Runner:
         if "handshake" in attack.places:
             yield "handshake"
 
-    def _skip(self, plays: Sequence[tuple[Attack, ClientPlace]]) -> None:
-        for _, place in plays:
-            key = f"client {_PLACES[place]}"
-            self.tally.skipped[key] = self.tally.skipped.get(key, 0) + 1
+    def _skipped(self) -> dict[str, tuple[str, ...]]:
+        keys = {place: f"client {_PLACES[place]}" for _, place in self.left}
+        return {
+            key: tuple(attack.name for attack, at in self.left if at == place)
+            for place, key in keys.items()
+        }
 
     def _drain(self, waiting: list[Future[Played]], left: int) -> None:
         """Take results in order until at most ``left`` are out."""
@@ -190,6 +201,7 @@ class _Runner:
     def _take(self, played: Played) -> None:
         self.tally.processes += 1
         self.played += 1
+        self.left.remove((played.attack, played.place))
         charges = judge_client(played, self.facts.label, self.options.profile)
         if played.exercised:
             self._count(played, charges)
@@ -273,6 +285,9 @@ class _Runner:
 
     def report(self, reason: str) -> Report:
         """The result."""
+        self.tally.skipped = self._skipped()
+        seconds = time.monotonic() - self.began
+        why = "" if self.tally.attempts else "the time was spent before any attack was played"
         sees = "what the client keeps to itself" if self.reports else "results of calls"
         return Report(
             self.facts,
@@ -284,9 +299,10 @@ class _Runner:
             self.tally,
             {"wire and results" if self.reports else "wire": sees},
             {},
-            time.monotonic() - self.began,
+            seconds,
             reason,  # type: ignore[arg-type]
             tuple(self.notes),
+            gap(reason, self.tally.skipped, seconds) or why,
         )
 
 

@@ -18,9 +18,10 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import Literal, Self
 
@@ -54,6 +55,8 @@ class Terms:
     patience: float = 5.0
     quiet: float = 0.25
     version: Version | None = None
+    ended: Event = field(default_factory=Event)
+    """Set to end every play that is under way."""
 
 
 class _Place:
@@ -150,7 +153,7 @@ class _Talk:
 
     def run(self) -> None:
         """Until the client has ended, or does not end though its server has."""
-        while not self.process.gone:
+        while not (self.process.gone or self.terms.ended.is_set()):
             self.process.pump(_TICK)
             self._accept()
             self._take(self._incoming())

@@ -80,11 +80,12 @@ def junit(report: Report, hide: Redactor = _PATTERNS_ONLY) -> bytes:
     New findings are failures; those of the baseline are skipped, with the reason.
     """
     cases = [*_passed(report, hide), *(_failed(flaw, report, hide) for flaw in report.flaws)]
+    cases += _unfinished(report, hide)
     known = sum(flaw.known for flaw in report.flaws)
     counts = {
         "tests": str(len(cases)),
         "failures": str(len(report.flaws) - known),
-        "errors": "0",
+        "errors": str(int(bool(report.gap))),
         "skipped": str(known),
         "time": f"{report.seconds:.3f}",
     }
@@ -119,6 +120,14 @@ def _failed(flaw: Flaw, report: Report, hide: Redactor) -> ET.Element:
     return case
 
 
+def _unfinished(report: Report, hide: Redactor) -> Iterator[ET.Element]:
+    """A run that is no pass is an error: a file without failures would look like one."""
+    if report.gap:
+        case = ET.Element("testcase", {"classname": "wirefence", "name": "whole run", "time": "0"})
+        ET.SubElement(case, "error", {"message": _safe(report.gap, hide), "type": "incomplete"})
+        yield case
+
+
 # SARIF: https://docs.oasis-open.org/sarif/sarif/v2.1.0/
 
 
@@ -131,10 +140,13 @@ def sarif(report: Report, hide: Redactor = _PATTERNS_ONLY) -> str:
         "informationUri": _HOME,
         "rules": [_sarif_rule(rule) for rule in rules],
     }
-    invocation = {
-        "executionSuccessful": report.reason != "interrupted",
+    invocation: dict[str, object] = {
+        "executionSuccessful": not report.gap,
         "commandLine": _safe(report.command, hide),
     }
+    if report.gap:
+        told = {"level": "error", "message": {"text": _safe(report.gap, hide)}}
+        invocation["toolExecutionNotifications"] = [told]
     run = {
         "tool": {"driver": driver},
         "invocations": [invocation],
@@ -193,6 +205,7 @@ def markdown(report: Report, hide: Redactor = _PATTERNS_ONLY) -> str:
         "",
         f"Command: {_code(report.command, hide)}",
         "",
+        *([f"**No pass**: {_cell(report.gap, hide)}.", ""] if report.gap else []),
     ]
     sections = [line for flaw in report.flaws for line in _section(flaw, report, hide)]
     notes = [f"- {_cell(note, hide)}" for note in report.notes]
@@ -240,6 +253,15 @@ def _tried(report: Report, hide: Redactor) -> Iterator[str]:
     yield from ("## What was tried", "", "| family | place | sent | acted | unusable after |")
     yield "|---|---|---:|---:|---:|"
     for (family, place), attempt in sorted(report.tally.attempts.items()):
-        row = (_cell(family, hide), place, attempt.sent, attempt.acted, attempt.unusable)
+        row: tuple[object, ...] = (
+            _cell(family, hide),
+            place,
+            attempt.sent,
+            attempt.acted,
+            attempt.unusable,
+        )
         yield f"| {' | '.join(map(str, row))} |"
+    yield ""
+    for where, names in sorted(report.tally.skipped.items()):
+        yield f"- not run, {_cell(where, hide)}: {_cell(', '.join(names), hide)}"
     yield ""

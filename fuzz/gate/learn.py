@@ -20,6 +20,7 @@ from fuzz.gate.records import Facts, Nominee, Options
 from fuzz.gate.wire import INITIALIZED, Names, initialize, listing, ping
 from strategies.contract import Policy, Tool
 from strategies.records import VERSIONS, Version
+from targets.command.memory import cpu_of_group
 from targets.command.records import Launch
 from targets.errors import TargetError
 
@@ -86,6 +87,7 @@ def learn(lab: Lab) -> Facts:
         talk = _Talk(watched, lab)
         version, hello = _greet(talk, options)
         startup = time.monotonic() - began
+        computed = cpu_of_group(watched.session.process.pid)
         versions = _versions(version, hello)
         tools = _tools(talk, version, options.patience)
         nominee = options.nominee or choose(tools)
@@ -103,6 +105,7 @@ def learn(lab: Lab) -> Facts:
             options.policy or "continue",
             startup,
             watched.session.process.measure(),
+            computed,
         )
         watched.recording.take()
         lab.note(watched)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fuzz.gate.cases import Maker
-from fuzz.gate.causes import CAUSES, Cause
+from fuzz.gate.causes import CAUSES, TOGETHER, Cause
 from fuzz.gate.records import Budget, Trial
 
 __all__ = ["Cold", "Plan", "Stage", "in_turn", "plan"]
@@ -23,8 +23,9 @@ Cold = Trial | Cause
 """What needs a fresh process: a trial, or a start under other circumstances."""
 
 _T = TypeVar("_T", bound=Cold)
-_FIRST_CAUSES = ("verbose", "eof-at-once", "stderr-merged", "no-configuration")
-"""The starts that cost no wait and that clients and packagers meet first."""
+_FIRST_CAUSES = ("talkative", "verbose", "eof-at-once", "stderr-merged", "no-configuration")
+"""The starts that clients and packagers meet first; after them come those that cost no wait."""
+_CLASSIC = "ugly"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,10 @@ class Stage:
 
     def __len__(self) -> int:
         return len(self.warm) + len(self.cold)
+
+    def all_cold(self) -> list[Cold]:
+        """All of it in fresh processes: for servers that serve one trial each."""
+        return _by_worth([*self.cold, *self.warm])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +66,44 @@ def in_turn(items: Iterable[_T]) -> list[_T]:
 
 
 def plan(maker: Maker, budget: Budget, numbers: Iterator[int], crashes: Path) -> Plan:
-    """The trials of one budget. Raises UsageError for a committed case that can't be read."""
+    """The trials of one budget. Raises UsageError for a committed case that can't be read.
+
+    What shares a process in the quick one has its own in the others.
+    """
+    quick = budget == "quick"
     classic = [*maker.ugly(numbers), *maker.dangerous(numbers), *maker.gates(numbers)]
-    rest = [*maker.versions(numbers), *maker.reproducers(crashes, numbers)]
-    rest += maker.damage(numbers)
-    elsewhere = in_turn(maker.elsewhere(numbers)) if budget != "quick" else []
+    classic += maker.versions(numbers, shared=quick)
+    rest = [*maker.reproducers(crashes, numbers), *maker.damage(numbers)]
+    elsewhere = in_turn(maker.elsewhere(numbers)) if not quick else []
     rest += elsewhere[::2] if budget == "release" else elsewhere
-    if budget != "quick":
+    if not quick:
         rest += _other_versions(maker, numbers)
-    first = [cause for cause in CAUSES if cause.name in _FIRST_CAUSES]
-    others = [cause for cause in CAUSES if cause not in first]
     more = _turns(maker, numbers) if budget == "nightly" else ()
-    return Plan(_stage(classic, first), _stage(rest, others), more)
+    return Plan(_stage(classic, _causes(shared=quick)), _stage(rest), more)
+
+
+def _causes(*, shared: bool) -> list[Cause]:
+    """Every cause, alone or in the start that it shares, in the order of their worth."""
+    alone = [each for each in CAUSES if not shared or each not in TOGETHER.parts]
+    every = [TOGETHER, *alone] if shared else alone
+    return sorted(every, key=lambda each: (each.name not in _FIRST_CAUSES, each.idle))
 
 
 def _stage(trials: Iterable[Trial], causes: Sequence[Cause] = ()) -> Stage:
     every = in_turn(trials)
     warm = tuple(trial for trial in every if trial.warm)
-    cold: list[Cold] = [trial for trial in every if not trial.warm]
-    ugly = [item for item in cold if isinstance(item, Trial) and item.family == "ugly"]
-    others = [item for item in (*cold, *causes) if item not in ugly]
-    return Stage(warm, (*ugly, *in_turn(others)))
+    cold = [trial for trial in every if not trial.warm]
+    return Stage(warm, tuple(_by_worth([*cold, *causes])))
+
+
+def _by_worth(items: Iterable[Cold]) -> list[Cold]:
+    """The classic inputs, then each family in its turn."""
+    first: list[Cold] = []
+    others: list[Cold] = []
+    for item in items:
+        classic = isinstance(item, Trial) and item.family == _CLASSIC
+        (first if classic else others).append(item)
+    return [*first, *in_turn(others)]
 
 
 def _other_versions(maker: Maker, numbers: Iterator[int]) -> Iterator[Trial]:

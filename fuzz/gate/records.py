@@ -141,7 +141,7 @@ class Facts:
     ``versions`` are the protocol versions that it speaks. ``tool`` is the declaration of the tool
     that is called; ``declared`` is false where its schema says more than the judge can, so that
     what the judge thinks of arguments doesn't count. ``startup`` is the time to the first reply, in
-    seconds.
+    seconds, and ``startup_cpu`` what of it the server's processes computed.
     """
 
     label: str
@@ -156,6 +156,7 @@ class Facts:
     policy: Policy
     startup: float
     peak_bytes: int
+    startup_cpu: float = 0.0
 
     def contract(self, profile: Profile, version: Version | None = None) -> Contract:
         """The terms by which a session with this server is judged."""
@@ -170,7 +171,8 @@ class Trial:
     ``case`` is a complete stdin. ``opening`` counts the bytes of its handshake where that comes
     first and whole, so that a warm session, which has had one, is sent only what follows; ``warm``
     says that it can be sent to one. ``name`` is the damage or the idea; ``eof`` says that stdin
-    ends with the case. ``number`` is that of its names.
+    ends with the case. ``number`` is that of its names. ``parts`` are the trials that share this
+    one's process: each is run alone where the whole shows anything.
     """
 
     name: str
@@ -181,6 +183,7 @@ class Trial:
     eof: bool = False
     number: int = 0
     warm: bool = False
+    parts: tuple[Trial, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +226,15 @@ class Attempt:
 
 @dataclass(slots=True)
 class Tally:
-    """What was exercised: trials by family and place, frames, processes, and what was left out."""
+    """What was exercised: trials by family and place, frames, processes, and what was left out.
+
+    ``skipped`` names the trials that were planned and not run, by ``"FAMILY PLACE"``.
+    """
 
     attempts: dict[tuple[str, str], Attempt] = field(default_factory=dict)
     frames: int = 0
     processes: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unconfirmed: dict[str, int] = field(default_factory=dict)
 
 
@@ -260,6 +266,7 @@ class Report:
 
     ``command`` and ``changes`` are the launch with secrets redacted. ``recorders`` maps the name of
     each recorder that was on to what it can't see, ``absent`` those that were not on to the reason.
+    ``gap`` says why the run is no pass though it may have found nothing, ``""`` where it is one.
     """
 
     facts: Facts
@@ -274,6 +281,7 @@ class Report:
     seconds: float
     reason: Literal["done", "budget", "interrupted"] = "done"
     notes: tuple[str, ...] = ()
+    gap: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TextIO
@@ -19,7 +18,7 @@ from fuzz.gate.records import Attempt, Begun, Event, Flaw, FlawFound, Report, St
 from fuzz.report import printable
 from oracles.rules import BY_ID
 
-__all__ = ["as_json", "as_table", "plain"]
+__all__ = ["as_json", "as_table", "plain", "verdict"]
 
 _SHOWN = 160
 _NAMED = 6
@@ -57,6 +56,13 @@ def _title(flaw: Flaw) -> str:
     return printable(f"{found.oracle} {found.rule}: {found.summary}{mark}")
 
 
+def verdict(report: Report) -> str:
+    """``findings`` where any is new, ``none`` where too little was tried, else ``pass``."""
+    if any(not flaw.known for flaw in report.flaws):
+        return "findings"
+    return "none" if report.gap else "pass"
+
+
 def as_table(report: Report) -> str:
     """The report for people: verdict, findings, then what was exercised and who looked."""
     lines = [*_verdict(report), ""]
@@ -72,6 +78,8 @@ def _verdict(report: Report) -> Iterator[str]:
     also = f" ({known} more are expected)" if known else ""
     name = facts.name or facts.label
     yield printable(f"{name} {facts.release}, MCP {facts.version}: {summed(report.flaws)}{also}")
+    if report.gap:
+        yield f"NO PASS: {report.gap}"
     yield (
         f"{total:,} trials, {tally.frames:,} frames, {tally.processes} processes, "
         f"{report.seconds:.0f} s, budget {report.budget} ({report.reason}), "
@@ -132,14 +140,14 @@ def _attempts(report: Report) -> Iterator[str]:
     yield from _skipped(report.tally.skipped)
 
 
-def _skipped(skipped: Mapping[str, int]) -> Iterator[str]:
-    """What the budget left out, in one line."""
-    families: Counter[str] = Counter()
-    for key, number in skipped.items():
-        families[key.rpartition(" ")[0] or key] += number
-    if families:
-        told = ", ".join(f"{name} {number}" for name, number in sorted(families.items()))
-        yield f"not run, the budget was spent: {told}"
+def _skipped(skipped: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """What was left out, by name; long lists are whole in the JSON form."""
+    if skipped:
+        yield f"not run: {sum(map(len, skipped.values()))} trials"
+    for where, names in sorted(skipped.items()):
+        family, _, place = where.rpartition(" ")
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield f"  {family}, {place}: {', '.join(names[:_NAMED])}{more}"
 
 
 def _row(name: str, each: Attempt) -> str:
@@ -172,6 +180,8 @@ def as_json(report: Report) -> str:
         "profile": report.profile,
         "budget": report.budget,
         "reason": report.reason,
+        "verdict": verdict(report),
+        "gap": report.gap,
         "seconds": round(report.seconds, 3),
         "new": sum(not flaw.known for flaw in report.flaws),
         "findings": [_plain(flaw) for flaw in report.flaws],

@@ -7,6 +7,7 @@ every later one is only counted.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,14 +15,15 @@ from itertools import count
 from pathlib import Path
 
 from fuzz.gate.cases import Maker
-from fuzz.gate.causes import PLAIN, Cause
+from fuzz.gate.causes import Cause
 from fuzz.gate.confirm import Confirmed, Confirmer
 from fuzz.gate.controls import Controls
 from fuzz.gate.files import Filing, shown_command
 from fuzz.gate.gravity import gravest_first
 from fuzz.gate.lab import Lab, Ready, ready
 from fuzz.gate.learn import learn
-from fuzz.gate.plan import Cold, Plan, Stage, in_turn, plan
+from fuzz.gate.left import Todo, gap
+from fuzz.gate.plan import Cold, Plan, Stage, plan
 from fuzz.gate.records import (
     Attempt,
     Begun,
@@ -39,25 +41,26 @@ from fuzz.gate.records import (
 )
 from fuzz.gate.redact import Redactor
 from fuzz.gate.smoke import at_the_end, missing_tools, prepared_crowd
-from fuzz.gate.startup import Started, StartupFinding, start, startup_findings
+from fuzz.gate.startup import Starts, StartupFinding
 from fuzz.gate.verdicts import Charge, acted, judge, usable
 from fuzz.gate.warm import Warm
 from fuzz.gate.wire import Wording
 from fuzz.store import Store, case_from_bytes
 from targets.command.records import Launch
 
-__all__ = ["SECONDS", "gate"]
+__all__ = ["SECONDS", "ahead", "gate"]
 
 SECONDS: dict[Budget, float] = {"quick": 30.0, "release": 300.0, "nightly": 3_600.0}
 """How long new trials are begun."""
 
 _SHRINK: dict[Budget, float] = {"quick": 1.0, "release": 10.0, "nightly": 60.0}
-_CLASSIC_SHARE, _WARM_SHARE, _ALL = 0.5, 0.75, 1.0
+_CLASSIC_SHARE, _WARM_SHARE, _ALL = 0.7, 0.85, 1.0
 """How much of the time the classic inputs may take of what a living server answers in no time."""
-_AT_LEAST = "ugly-debug-line"
 _COUNTED = ("act-twice", "act-missing")
 _TRIES = 2
-_AHEAD = 2
+_FEWEST_AHEAD, _MOST_AHEAD = 2, 8
+_TRIAL = 0.15
+"""Seconds that a trial takes of a server that has started."""
 _TOLD_EVERY = 0.5
 
 
@@ -105,7 +108,7 @@ class _Runner:
     notes: list[str] = field(default_factory=list)
     suspects: dict[str, list[Ready]] = field(default_factory=dict)
     base: Seen | None = None
-    plain: Started | None = None
+    todo: Todo = field(default_factory=Todo)
     done: int = 0
     told: float = 0.0
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -113,11 +116,13 @@ class _Runner:
     confirmer: Confirmer = field(init=False)
     filing: Filing = field(init=False)
     warm: Warm = field(init=False)
+    starts: Starts = field(init=False)
 
     def __post_init__(self) -> None:
         options, facts = self.lab.options, self.facts
         self.maker = Maker(facts, Wording.of(facts.nominee), facts.version, options.seed)
         self.warm = Warm(self.lab, facts)
+        self.starts = Starts(self.lab.launch, facts, options, ahead=ahead(facts) // 2)
         self.confirmer = Confirmer(
             self.lab,
             facts,
@@ -131,8 +136,10 @@ class _Runner:
 
     def run(self, crashes: Path) -> str:
         """Everything, until the budget is spent; says how it ended."""
-        self.lab.keep_spares(_AHEAD)
+        self.lab.keep_spares(ahead(self.facts))
         todo = plan(self.maker, self.budget, self.numbers, crashes)
+        for stage in (todo.classic, todo.rest):
+            self.todo.plan([*stage.cold, *stage.warm])
         command = shown_command(self.lab.launch, self.filing.hide)
         self.listener(Begun(self.facts, command, tuple(self.lab.blind), len(todo)))
         try:
@@ -142,6 +149,7 @@ class _Runner:
             return "interrupted"
         finally:
             self.warm.close()
+            self.starts.close()
         return "done" if whole else "budget"
 
     def _late(self, share: float) -> bool:
@@ -169,9 +177,8 @@ class _Runner:
 
     def _started(self, cause: Cause) -> None:
         """What one cause of noise at start and end adds to a plain start."""
-        launch, options = self.lab.launch, self.lab.options
-        self.plain = self.plain or start(PLAIN, launch, self.facts, options)
-        found = list(startup_findings(launch, self.facts, options, [cause], self.plain))
+        found = self.starts.findings(cause)
+        self.todo.done(cause)
         self._tally("startup", "before", acted=False, usable=not found)
         for each in found:
             self._noise(each)
@@ -196,13 +203,12 @@ class _Runner:
         screened = self._screen(todo.rest.warm) and screened
         self._pursue()
         left = self._fresh([*left, *self._cold(todo.rest)])
-        self._skip(left)
         for more in todo.more:
             if self._late(_ALL):
                 break
             self._screen(more.warm)
             self._pursue()
-            self._skip(self._fresh(self._cold(more)))
+            self._fresh(self._cold(more))
         return screened and not left
 
     @property
@@ -211,7 +217,7 @@ class _Runner:
         return self.facts.policy == "continue"
 
     def _cold(self, stage: Stage) -> Sequence[Cold]:
-        return stage.cold if self._shares else in_turn([*stage.cold, *stage.warm])
+        return stage.cold if self._shares else stage.all_cold()
 
     def _screen(self, trials: tuple[Trial, ...]) -> bool:
         """Trials in a living server, until their share of the budget is spent."""
@@ -227,7 +233,6 @@ class _Runner:
             self._count(prepared, certain)
             for charge in charges:
                 self.suspects.setdefault(charge.finding.signature, []).append(prepared)
-        self._skip(left.values())
         return not left
 
     def _pursue(self) -> None:
@@ -238,26 +243,25 @@ class _Runner:
                 self._follow(prepared, signature)
 
     def _fresh(self, items: Iterable[Cold], share: float = _ALL) -> list[Cold]:
-        """What needs fresh processes, until a share of the budget is spent; returns what is left.
-
-        The first of all is run in any case: where a slow start took the whole budget, "nothing
-        found" must still mean something.
-        """
-        left = []
+        """What needs fresh processes, until a share of the budget is spent; gives what is left."""
+        items, left = list(items), []
+        self.starts.expect(item for item in items if isinstance(item, Cause))
         for item in items:
-            if self._late(share) and item.name != _AT_LEAST:
+            if self._late(share):
                 left.append(item)
             elif isinstance(item, Cause):
                 self._started(item)
             else:
-                prepared = self._ready(item)
-                self._take(prepared, self.confirmer.examine(prepared, grace=0.1).charges)
+                self._tried(item)
         return left
 
-    def _skip(self, items: Iterable[Cold]) -> None:
-        for item in items:
-            key = f"{item.family} {item.place}" if isinstance(item, Trial) else "startup before"
-            self.tally.skipped[key] = self.tally.skipped.get(key, 0) + 1
+    def _tried(self, trial: Trial) -> None:
+        """One trial in a fresh process; where one for many shows anything, each of them alone."""
+        prepared = self._ready(trial)
+        charges = self.confirmer.examine(prepared, grace=0.1).charges
+        for part in trial.parts if charges else ():
+            self._tried(part)
+        self._take(prepared, charges)
 
     def _ready(self, trial: Trial) -> Ready:
         contract = self.facts.contract(self.lab.options.profile, trial.case.version)
@@ -271,6 +275,7 @@ class _Runner:
 
     def _count(self, prepared: Ready, charges: list[Charge]) -> None:
         trial = prepared.trial
+        self.todo.done(trial)
         self._tally(trial.family, trial.place, acted=acted(charges), usable=usable(charges))
         self.tally.frames += len(trial.case.frames)
 
@@ -314,6 +319,8 @@ class _Runner:
     def report(self, reason: str) -> Report:
         """The result."""
         self.tally.processes = self.lab.processes
+        self.tally.skipped = self.todo.left()
+        seconds = time.monotonic() - self.began
         return Report(
             self.facts,
             shown_command(self.lab.launch, self.filing.hide),
@@ -324,7 +331,19 @@ class _Runner:
             self.tally,
             dict(self.lab.blind),
             dict(self.lab.absent),
-            time.monotonic() - self.began,
+            seconds,
             reason,  # type: ignore[arg-type]
             tuple(self.notes),
+            gap(reason, self.tally.skipped, seconds),
         )
+
+
+def ahead(facts: Facts) -> int:
+    """How many servers to start before they are needed.
+
+    As many as trials pass during one start, but no more at a time than there are processors for
+    what a start computes: what only waits can wait beside others.
+    """
+    busy = facts.startup_cpu / facts.startup if facts.startup else 1.0
+    room = len(os.sched_getaffinity(0)) / max(busy, 1 / _MOST_AHEAD)
+    return int(min(max(_FEWEST_AHEAD, min(facts.startup / _TRIAL, room)), _MOST_AHEAD))

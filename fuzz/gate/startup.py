@@ -2,11 +2,14 @@
 
 The key insight: what a plain start prints as well is no news of a cause. Lines are compared with
 those of a plain start, with dates and numbers made equal, and only what the cause added is told.
+A slow start is waited for once: while one is looked at, the next ones are on their way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fuzz.gate.causes import CAUSES, PLAIN, Cause, by_name
@@ -21,7 +24,7 @@ from targets.command.session import Session
 from targets.effects.counting import settled
 from targets.records import Trace
 
-__all__ = ["Started", "StartupFinding", "cause_of", "start", "startup_findings"]
+__all__ = ["Started", "Starts", "StartupFinding", "cause_of", "startup_findings"]
 
 _NUMBER = 999_990
 _LAST_WORDS = 0.3
@@ -58,50 +61,96 @@ def cause_of(found: Finding) -> Cause | None:
 
 
 def startup_findings(
-    launch: Launch,
-    facts: Facts,
-    options: Options,
-    causes: Sequence[Cause] = CAUSES,
-    plain: Started | None = None,
+    launch: Launch, facts: Facts, options: Options, causes: Sequence[Cause] = CAUSES
 ) -> Iterator[StartupFinding]:
     """Try each cause in turn; give what it adds to a plain start.
 
-    ``plain`` is what ``start(PLAIN, ...)`` gave, for callers that ask for one cause at a time. What
-    a plain start shows is left to the trials. Stopping early is fine: nothing stays behind. Raises
-    TargetError where a command cannot be started.
+    What a plain start shows is left to the trials. Stopping early is fine: nothing stays behind.
+    Raises TargetError where a command cannot be started.
     """
-    plain = plain or start(PLAIN, launch, facts, options)
-    for cause in causes:
-        started = start(cause, launch, facts, options)
+    starts = Starts(launch, facts, options)
+    try:
+        for cause in causes:
+            yield from starts.findings(cause)
+    finally:
+        starts.close()
+
+
+class Starts:
+    """Starts of one launch under one cause after another, compared with a plain one.
+
+    ``ahead`` is how many of those that :meth:`expect` names are begun before their turn.
+    """
+
+    def __init__(self, launch: Launch, facts: Facts, options: Options, *, ahead: int = 0) -> None:
+        self._launch, self._facts, self._options = launch, facts, options
+        self._ahead = ahead
+        self._coming: deque[Cause] = deque()
+        self._begun: dict[str, Session] = {}
+        self._plain: Started | None = None
+
+    def expect(self, causes: Iterable[Cause]) -> None:
+        """Say which causes will be asked for, in order. Raises TargetError."""
+        self._coming.extend(causes)
+        self._fill()
+
+    def findings(self, cause: Cause) -> list[StartupFinding]:
+        """What a cause adds to a plain start. Raises TargetError.
+
+        One that others share is charged only with what none of them shows alone.
+        """
+        found = self._of(cause)
+        alone = [each for part in cause.parts if found for each in self._of(part)]
+        return alone or found
+
+    def _of(self, cause: Cause) -> list[StartupFinding]:
+        plain = self._plain = self._plain or self._run(PLAIN)
+        started = self._run(cause)
         known = _pieces(plain.stdout) + (_pieces(plain.stderr) if cause.merges else [])
         usual = {settled(line) for line in known}
-        yield from _judge(started, usual, facts, plain)
+        return list(_judge(started, usual, self._facts, plain))
 
+    def _run(self, cause: Cause) -> Started:
+        """One session under one cause, to its end."""
+        session = self._begun.pop(cause.name, None) or self._begin(cause)
+        process = session.process
+        try:
+            self._fill()
+            answered = _converse(session, cause, self._facts, self._options)
+        finally:
+            status = process.stop()
+        return Started(
+            cause,
+            process.launch,
+            bytes(process.sent),
+            bytes(process.stdout.data),
+            bytes(process.stderr.data),
+            answered,
+            str(status),
+        )
 
-def start(cause: Cause, launch: Launch, facts: Facts, options: Options) -> Started:
-    """One session under one cause, to its end. Raises TargetError."""
-    changed = cause.change(launch)
-    process = Process(changed)
-    session = Session(process)
-    try:
-        answered = _converse(session, cause, facts, options)
-    finally:
-        status = process.stop()
-    return Started(
-        cause,
-        changed,
-        bytes(process.sent),
-        bytes(process.stdout.data),
-        bytes(process.stderr.data),
-        answered,
-        str(status),
-    )
+    def _begin(self, cause: Cause) -> Session:
+        session = Session(Process(cause.change(self._launch)))
+        if cause.end == "eof-at-once":
+            session.process.end_input()
+        return session
+
+    def _fill(self) -> None:
+        while self._coming and len(self._begun) < self._ahead:
+            cause = self._coming.popleft()
+            self._begun[cause.name] = self._begin(cause)
+
+    def close(self) -> None:
+        """End those that were not asked for."""
+        self._coming.clear()
+        while self._begun:
+            self._begun.popitem()[1].stop()
 
 
 def _converse(session: Session, cause: Cause, facts: Facts, options: Options) -> bool:
     """Open a session, ask twice, end it; say whether all was answered that had to be."""
     if cause.idle:
-        session.linger(cause.idle)
+        session.linger(cause.idle - (time.monotonic() - session.process.began))
     if cause.end == "eof-at-once":
         _finish(session, options)
         return True

@@ -6,12 +6,15 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from fuzz.gate.causes import Cause
+from fuzz.gate.causes import CAUSES, Cause
 from fuzz.gate.gravity import gravest_first, summed
+from fuzz.gate.inputs import NAMINGS
 from fuzz.gate.lab import Lab, ready
+from fuzz.gate.left import Todo, gap
 from fuzz.gate.plan import plan
-from fuzz.gate.records import Flaw
+from fuzz.gate.records import Flaw, Trial
 from fuzz.gate.report import _skipped
+from fuzz.gate.run import SECONDS, ahead
 from fuzz.gate.warm import Warm
 from oracles.records import finding
 from strategies.records import Case, Frame
@@ -25,19 +28,72 @@ def test_the_classic_inputs_come_before_the_vocabulary(bench):
     assert len(ugly) == 5
     assert {(name, place) for name in ugly for place in ("before", "within", "after")} <= places
     assert {"danger-nan", "danger-id-true", "gate-no-id"} <= {name for name, _ in places}
-    assert any(isinstance(item, Cause) for item in classic)
-    assert not {t.family for t in classic if not isinstance(t, Cause)} - {
+    assert {t.family for t in classic if not isinstance(t, Cause)} == {
         "ugly",
         "dangerous",
         "gates",
+        "versions",
     }
+
+
+def test_a_quick_look_needs_few_starts_for_all_that_is_known_to_go_wrong(bench):
+    made = plan(bench().maker, "quick", count(1), Path("absent"))
+    cold = made.classic.cold
+    families = [item.family if isinstance(item, Trial) else "startup" for item in cold]
+    first = families.count("ugly")
+    assert set(families[:first]) == {"ugly"}
+    assert set(families[first : first + 3]) == {"gates", "versions", "startup"}
+    namings = [item for item in cold if isinstance(item, Trial) and item.family == "versions"]
+    tried = {part.name for item in namings for part in item.parts or (item,)}
+    assert tried == {f"version-{name}" for name, _ in NAMINGS}
+    causes = [item for item in cold if isinstance(item, Cause)]
+    assert {part for item in causes for part in item.parts or (item,)} == set(CAUSES)
+    # One start in 0.4 s, as eight at a time have it of a server that takes three: 21 s are theirs.
+    assert len(cold) * 0.4 < 0.7 * SECONDS["quick"]
+
+
+def test_longer_budgets_try_each_alone(bench):
+    cold = plan(bench().maker, "release", count(1), Path("absent")).classic.cold
+    assert not [item for item in cold if item.parts]
+    assert {item for item in cold if isinstance(item, Cause)} == set(CAUSES)
+
+
+def test_a_server_that_closes_gets_the_classic_inputs_first_too(bench):
+    made = plan(bench("Closes", policy="close").maker, "quick", count(1), Path("absent"))
+    cold = made.classic.all_cold()
+    assert len(cold) == len(made.classic)
+    assert [item.family for item in cold[:15]] == ["ugly"] * 15
+    assert not [item for item in cold if isinstance(item, Trial) and item.parts]
+
+
+def test_starts_that_only_wait_wait_beside_each_other(bench, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2, 3})
+    facts = bench().facts
+    starts = [(0.05, 0.05), (1.5, 0.05), (1.5, 1.5), (1.5, 0.75), (0.6, 0.0), (0.0, 0.0)]
+    took = [replace(facts, startup=wall, startup_cpu=cpu) for wall, cpu in starts]
+    assert [ahead(each) for each in took] == [2, 8, 4, 8, 4, 2]
+
+
+def test_nothing_found_is_no_pass_before_every_classic_input_was_sent(bench):
+    todo, made = Todo(), plan(bench().maker, "quick", count(1), Path("absent"))
+    every = [*made.classic.warm, *made.classic.cold]
+    todo.plan([*every, *made.rest.warm])
+    for item in every:
+        assert gap("budget", todo.left(), 30.0)
+        todo.done(item)
+        if not any(name.startswith("ugly") for name in todo.left()):
+            break
+    assert gap("budget", todo.left(), 30.0) == ""
+    assert "structure after" in todo.left()
+    left = sum(map(len, todo.left().values()))
+    told = f"the run was interrupted after 3 s, with {left} trials not run"
+    assert gap("interrupted", todo.left(), 3.0) == told
 
 
 def test_families_have_their_turns_after_that(bench):
     made = plan(bench().maker, "quick", count(1), Path("absent"))
     families = [trial.family for trial in made.rest.warm]
     assert len(set(families[:8])) == 8
-    assert any(isinstance(item, Cause) for item in made.rest.cold[:6])
 
 
 def flaw(oracle: str, rule: str, kind: str = "k") -> Flaw:
@@ -65,9 +121,12 @@ def test_one_line_says_what_acted_and_what_became_unusable():
     assert summed(()) == "nothing found"
 
 
-def test_what_the_budget_left_out_is_one_line():
-    assert list(_skipped({"ugly before": 2, "ugly within": 3, "startup before": 1})) == [
-        "not run, the budget was spent: startup 1, ugly 5"
+def test_what_was_left_out_is_named():
+    many = tuple("abcdefgh")
+    assert list(_skipped({"ugly before": ("x", "y"), "startup before": many})) == [
+        "not run: 10 trials",
+        "  startup, before: a, b, c, d, e, f and 2 more",
+        "  ugly, before: x, y",
     ]
     assert list(_skipped({})) == []
 

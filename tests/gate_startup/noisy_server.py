@@ -1,5 +1,5 @@
 """A strict, silent MCP server with one planted fault, named by its first argument; "" for none."""
-# ruff: noqa: C901, PLR0912, PTH112, PTH208
+# ruff: noqa: C901, PLR0912, PLR0915, PTH112, PTH208
 # One plain line of branches is the easiest list of faults to read.
 
 import atexit
@@ -31,6 +31,8 @@ def noise():
     env = os.environ
     if FAULT == "verbose" and "DEBUG" in env:
         out("debug mode on\n")
+    if FAULT == "verbose-and-warned" and "DEBUG" in env and sys.warnoptions:
+        out("both\n")
     if FAULT == "verbose-mcp" and env.get("FASTMCP_LOG_LEVEL") == "DEBUG":
         out("DEBUG fastmcp\n")
     if FAULT == "verbose-python" and sys.flags.dev_mode:

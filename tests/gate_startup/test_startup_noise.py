@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fuzz.gate.causes import CAUSES, PLAIN, Cause, by_name
+from fuzz.gate.causes import CAUSES, TOGETHER, Cause, by_name
 from fuzz.gate.records import Facts, Options
-from fuzz.gate.startup import StartupFinding, cause_of, start, startup_findings
+from fuzz.gate.startup import Starts, StartupFinding, cause_of, startup_findings
 from targets.command.records import Launch
 
 SERVER = Path(__file__).with_name("noisy_server.py")
@@ -104,12 +103,43 @@ def test_a_launcher_that_fetches_its_server_keeps_its_home() -> None:
         assert not any("HOME" in word for word in changed.argv)
 
 
-def test_a_plain_start_may_be_given() -> None:
-    launch = Launch((sys.executable, str(SERVER), "always"))
-    plain = start(PLAIN, launch, FACTS, OPTIONS)
-    assert list(startup_findings(launch, FACTS, OPTIONS, [OTHER], plain)) == []
-    other = replace(plain, stdout=b"")
-    assert len(list(startup_findings(launch, FACTS, OPTIONS, [OTHER], other))) == 1
+def shared(fault: str) -> list[str]:
+    starts = Starts(Launch((sys.executable, str(SERVER), fault)), FACTS, OPTIONS, ahead=2)
+    starts.expect([TOGETHER, OTHER])
+    found = starts.findings(TOGETHER)
+    starts.close()
+    return [each.finding.signature for each in found]
+
+
+def test_a_start_that_causes_share_finds_each_of_them_by_its_own_name() -> None:
+    assert len(TOGETHER.parts) == 9
+    assert shared("verbose-jvm") == ["noisy|transcript|out-not-json|startup-verbose-jvm"]
+    assert shared("term-odd") == []
+
+
+def test_noise_that_needs_two_causes_is_charged_to_the_start_that_they_share() -> None:
+    assert shared("verbose-and-warned") == ["noisy|transcript|out-not-json|startup-talkative"]
+    assert by_name("talkative") == TOGETHER
+
+
+def test_causes_that_share_a_start_set_no_variable_to_different_values() -> None:
+    values: dict[str, set[str | None]] = {}
+    for cause in TOGETHER.parts:
+        for name, value in cause.change(Launch(("x",))).env.items():
+            values.setdefault(name, set()).add(value)
+    assert {name for name, each in values.items() if len(each) > 1} == set()
+    assert TOGETHER.change(Launch(("x",))).env.keys() == values.keys()
+
+
+def test_starts_that_are_expected_begin_before_their_turn() -> None:
+    starts = Starts(Launch((sys.executable, str(SERVER))), FACTS, OPTIONS, ahead=2)
+    starts.expect([TOGETHER, BY_NAME["eof-at-once"], OTHER])
+    begun = list(starts._begun.values())
+    assert len(begun) == 2
+    assert starts.findings(TOGETHER) == []
+    assert set(starts._begun) == {"eof-at-once", "term-odd"}
+    starts.close()
+    assert all(session.process.exit for session in begun)
 
 
 def test_causes_are_told_apart_by_name_and_text() -> None:
