@@ -23,6 +23,7 @@ from targets.records import GatewayFactory
 __all__ = ["DEFAULT_TARGETS", "Plan", "build", "known_quirks", "target_names"]
 
 DEFAULT_TARGETS = ("parsers", "gateway")
+_SPEC = "/spec"
 POLICIES: tuple[Policy, ...] = ("close", "continue")
 
 
@@ -30,7 +31,7 @@ POLICIES: tuple[Policy, ...] = ("close", "continue")
 class Plan:
     """What to run: target names as given by the user, the seed, and the protocol versions.
 
-    ``profile`` is that under which gateways are run and judged.
+    ``profile`` is that under which gateways are run and judged, but for those named ``NAME/spec``.
     """
 
     targets: tuple[str, ...] = DEFAULT_TARGETS
@@ -64,6 +65,10 @@ def known_quirks() -> dict[str, frozenset[str]]:
 
 
 def _gateways(name: str, profile: Profile) -> list[Sequence[GatewayTarget]]:
+    if name.endswith(_SPEC):
+        name, profile = name.removesuffix(_SPEC), "spec"
+    if name == "reference":
+        return [both_policies(name, factory(), profile)]
     if name == "gateway":
         return [
             both_policies(f"gateway/{config.name}", factory(parse=config.parse), profile)
@@ -78,7 +83,8 @@ def _gateways(name: str, profile: Profile) -> list[Sequence[GatewayTarget]]:
     if ":" not in name:
         raise UsageError(
             f"there is no target {name!r}",
-            "name parsers, gateway, a parser of docs/parsers.md, planted:NAME or module:factory",
+            "name parsers, gateway, reference, a parser of docs/parsers.md, planted:NAME or "
+            "module:factory",
         )
     try:
         return [both_policies(name, load_factory(name), profile)]

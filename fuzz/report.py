@@ -116,8 +116,9 @@ def found_lines(event: Found) -> str:
 
 def _again(event: Found) -> str:
     """The command that shows the finding again; default targets need not be named."""
-    target = event.finding.target.partition("/")[0]
-    named = ":" in target and not target.startswith("parser:")
+    target, _, terms = event.finding.target.partition("/")
+    named = target == "reference" or (":" in target and not target.startswith("parser:"))
+    target += "/spec" if terms.endswith("spec") else ""
     words = ["wirefence", "explain", event.path, *(["--target", target] if named else [])]
     return shlex.join(words)
 

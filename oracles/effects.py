@@ -28,30 +28,36 @@ def non_action(data: bytes, judgement: Judgement, trace: Trace) -> list[Finding]
     Rules: ``act-rejected``, ``act-unauthorized``, ``act-after-close``, ``act-unfounded`` (whose
     effect it is), ``act-early`` (before the frame was complete), ``act-twice`` and ``act-altered``.
     """
-    allowed = {
-        (call.tool, action): (frame, call)
-        for frame in judgement.frames
-        for call in frame.calls
-        if isinstance(action := call.arguments.get("action"), str)
-    }
+    allowed = _allowed(judgement)
     done: Counter[tuple[str, str]] = Counter()
     findings = []
     for effect in trace.effects:
         key = (effect.tool, effect.action)
         granted = allowed.get(key)
-        done[key] += 1
         if granted is None:
             rule, why = _charge(data, judgement, effect, allowed)
+        elif done[key] == len(granted):
+            rule, why = "act-twice", ""
         else:
-            rule, why = _compare(effect, *granted, done[key])
+            rule, why = _compare(effect, *granted[done[key]])
+            done[key] += 1
         if rule:
             findings.append(_finding(trace, effect, rule, why))
     return findings
 
 
-def _compare(effect: Effect, frame: FrameVerdict, call: Call, times: int) -> tuple[str, str]:
-    if times > 1:
-        return "act-twice", ""
+def _allowed(judgement: Judgement) -> dict[tuple[str, str], list[tuple[FrameVerdict, Call]]]:
+    """The accepted calls by tool and action, in order: input of others may name an action again."""
+    allowed: dict[tuple[str, str], list[tuple[FrameVerdict, Call]]] = {}
+    for frame in judgement.frames:
+        for call in frame.calls:
+            action = call.arguments.get("action")
+            if isinstance(action, str):
+                allowed.setdefault((call.tool, action), []).append((frame, call))
+    return allowed
+
+
+def _compare(effect: Effect, frame: FrameVerdict, call: Call) -> tuple[str, str]:
     if effect.fed < frame.end:
         return "act-early", ""
     if not same_arguments(call.arguments, effect.arguments):

@@ -15,7 +15,6 @@ import click
 from rich.console import Console
 
 from fuzz.campaign import PATIENCE
-from fuzz.errors import UsageError
 from fuzz.events import Listener
 from fuzz.report import live, plain
 
@@ -91,15 +90,5 @@ def told_to_end() -> Iterator[None]:
 
 
 def write(text: str) -> None:
-    """Write the report; a reader that went away, as ``head`` does, changes no exit code.
-
-    Raises UsageError where it cannot be written, as on a full disk.
-    """
-    try:
-        click.echo(text)
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise UsageError(
-                f"cannot write the report: {error.strerror}", "give stdout another place"
-            ) from error
+    """Write the report, or a line of it. Raises UsageError where the command line cannot."""
+    click.echo(text)

@@ -19,13 +19,11 @@ from fuzz.coverage.mutator import Form
 from fuzz.coverage.transcripts import TranscriptCheck
 from fuzz.errors import UsageError
 from fuzz.examine import Examiner, GatewayTarget
-from fuzz.plan import POLICIES, Plan, build, known_quirks
+from fuzz.plan import Plan, build, known_quirks
 from fuzz.store import case_from_bytes
 from oracles.records import Finding
-from oracles.session import judge_session
 from strategies.contract import Contract
 from strategies.records import VERSIONS, Case
-from targets.gateway.session import factory
 from targets.parsers.configs import ParserConfig
 from targets.planted import BY_NAME as PLANTED
 from targets.planted.reading import MinusZero
@@ -104,27 +102,12 @@ class SessionCheck:
         self.calls += tally.effects > 0
         self.valid += _mostly_json(tally.rules)
         self.note((tuple(sorted(tally.rules)), min(tally.effects, 4), min(tally.frames, 9)))
-        if self.only:
-            found = [each for each in found if each.oracle in self.only]
-        return traceable(case, found) if found else found
+        return [each for each in found if each.oracle in self.only] if self.only else found
 
 
 def _mostly_json(rules: Mapping[str, int]) -> bool:
     bad = sum(n for rule, n in rules.items() if rule.startswith(("json-syntax", "utf8", "frame")))
     return 2 * bad < sum(rules.values())
-
-
-def traceable(case: Case, found: list[Finding]) -> list[Finding]:
-    """Leave out what cannot be told: an oracle traces an effect by an action named only once.
-
-    A mutator may name an action in two good calls, by a spelling that it does not know.
-    """
-    for policy in POLICIES:
-        contract = Contract(version=case.version, policy=policy)
-        named = [c.arguments.get("action") for c in judge_session(case.data, contract).calls()]
-        if len({repr(action) for action in named}) < len(named):
-            return [each for each in found if each.oracle in ("liveness", "transcript")]
-    return found
 
 
 def check_of(name: str, targets: Sequence[str], note: Note) -> Check:
@@ -196,12 +179,8 @@ def _session(targets: tuple[str, ...], note: Note) -> Check:
 def _judge(targets: tuple[str, ...], note: Note) -> Check:
     if targets:
         return SessionCheck(Examiner((), _groups(targets)), note)
-    own = factory()
-    group = [
-        GatewayTarget(f"reference/{policy}/{profile}", own, policy, profile)
-        for profile in ("strict", "spec")
-        for policy in POLICIES
-    ]
+    # One group: the judge under both profiles, beside the gateway under both policies.
+    group = [each for made in _groups(("reference", "reference/spec")) for each in made]
     return SessionCheck(Examiner((), [group]), note)
 
 

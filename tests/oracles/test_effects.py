@@ -69,6 +69,19 @@ def test_every_rule_is_planted_but_the_one_that_replies_show() -> None:
     assert {rule for _, rule in GROUNDLESS} | {"act-missing"} == set(ORACLE_RULES["non-action"])
 
 
+def test_an_action_asked_for_twice_may_run_twice_and_no_more() -> None:
+    again = OPENED + GOOD + LINES.call(7, action="good", count=1) + LINES.call(8, action="other")
+    judgement = judge_session(again, Contract())
+
+    def charged_again(*effects: Effect) -> list[str]:
+        return [each.rule for each in non_action(again, judgement, Trace("t", b"", effects))]
+
+    last = len(again)
+    assert charged_again(good(), good(fed=last)) == []
+    assert charged_again(good(), good(fed=last), good(fed=last)) == ["act-twice"]
+    assert charged_again(good(), good(fed=GOOD_END)) == ["act-early"]
+
+
 def test_granted_effects_are_not_charged() -> None:
     assert charged() == charged(good()) == charged(good(fed=len(DATA))) == []
     assert charged(good(), ran("late"), policy="continue") == []
