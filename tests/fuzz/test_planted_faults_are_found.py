@@ -6,7 +6,8 @@ fault, and what they find breaks a rule that the fault is said to break.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 
 import pytest
 
@@ -16,7 +17,7 @@ from fuzz.plan import POLICIES
 from oracles.records import Finding
 from oracles.rules import ORACLE_RULES
 from strategies.damage import BY_NAME, Scene
-from strategies.records import Case, Frame
+from strategies.records import VERSIONS, Case, Frame, Version
 from strategies.source import RandomSource
 from targets.gateway.session import factory
 from targets.parsers.configs import STRICT
@@ -30,14 +31,20 @@ OBSERVABLE = {rule for rules in ORACLE_RULES.values() for rule in rules}
 """The rules that an oracle can see broken; a fault also names the contract rule it ignores."""
 
 
-def generated(planted: Planted, budget: int) -> Iterator[Case]:
-    """The cases of the fixed seed, all in the version under which the fault shows."""
+@cache
+def made(number: int, *versions: Version) -> tuple[Case, ...]:
+    """A block of the fixed seed: every fault of a version meets the same cases."""
+    return tuple(block(SEED, number, versions or VERSIONS))
+
+
+def generated(budget: int, *versions: Version) -> Iterator[Case]:
     for number in range(budget // BLOCK):
-        yield from block(SEED, number, (planted.version,))
+        yield from made(number, *versions)
 
 
-def examined(target: GatewayTarget, cases: Iterator[Case]) -> Iterator[Finding]:
-    examiner = Examiner((), [[target]])
+def examined(cases: Iterable[Case], *targets: GatewayTarget) -> Iterator[Finding]:
+    """What each case shows of all targets: it is judged once."""
+    examiner = Examiner((), [targets])
     for case in cases:
         yield from examiner.examine(case)
 
@@ -50,7 +57,7 @@ def test_a_planted_fault_is_found(planted: Planted) -> None:
         # Whoever takes a frame that closes the session also serves what follows it.
         expected |= {"act-after-close", "reply-to-rejected"}
     rules: set[str] = set()
-    for finding in examined(target, generated(planted, BUDGET)):
+    for finding in examined(generated(BUDGET, planted.version), target):
         rules.add(finding.rule)
         if finding.rule in expected:
             return
@@ -61,25 +68,24 @@ def test_a_planted_fault_is_found(planted: Planted) -> None:
     ("name", "rules"), [("buffers-without-bound", {"live-memory"}), ("healthy", set())]
 )
 def test_memory_is_measured_on_a_line_that_never_ends(name: str, rules: set[str]) -> None:
-    made = BY_NAME["line-without-end"].apply(RandomSource(0), Scene((Frame(b"{}\n"),), 0))
-    assert made is not None
+    endless = BY_NAME["line-without-end"].apply(RandomSource(0), Scene((Frame(b"{}\n"),), 0))
+    assert endless is not None
     planted = FAULTS[name]
     target = GatewayTarget(f"planted:{name}", planted.factory, "close")
-    found = Examiner((), [[target]]).examine(Case(made.frames, made.cuts))
+    found = Examiner((), [[target]]).examine(Case(endless.frames, endless.cuts))
     assert {each.rule for each in found} == rules
 
 
-@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-11-25", "2026-07-28"])
-def test_the_healthy_base_shows_nothing(policy: str, version: str) -> None:
-    target = GatewayTarget("planted:healthy", HEALTHY.factory, policy)
-    cases = (c for n in range(HEALTHY_BUDGET // BLOCK) for c in block(SEED, n, (version,)))
-    assert [f"{f.signature}: {f.summary}" for f in examined(target, cases)] == []
+def test_the_healthy_base_shows_nothing(version: Version) -> None:
+    targets = [GatewayTarget("planted:healthy", HEALTHY.factory, policy) for policy in POLICIES]
+    found = examined(generated(HEALTHY_BUDGET, version), *targets)
+    assert [f"{f.signature}: {f.summary}" for f in found] == []
 
 
 @pytest.mark.parametrize("config", STRICT, ids=lambda each: each.name)
-@pytest.mark.parametrize("policy", POLICIES)
-def test_the_reference_gateway_shows_nothing(policy: str, config) -> None:
-    target = GatewayTarget("gateway/test", factory(parse=config.parse), policy)
-    cases = (c for n in range(4) for c in block(SEED, n))
-    assert [f"{f.signature}: {f.summary}" for f in examined(target, cases)] == []
+def test_the_reference_gateway_shows_nothing(config) -> None:
+    made_by = factory(parse=config.parse)
+    targets = [GatewayTarget("gateway/test", made_by, policy) for policy in POLICIES]
+    found = examined(generated(4 * BLOCK), *targets)
+    assert [f"{f.signature}: {f.summary}" for f in found] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import accumulate
 
 import pytest
@@ -35,6 +36,12 @@ SESSIONS = {
 def verdicts(case: Case, profile: Profile) -> tuple[FrameVerdict, ...]:
     contract = Contract(version=case.version, profile=profile, policy="continue")
     return judge_session(case.data, contract).frames
+
+
+@cache
+def broken(case: Case, profile: Profile) -> tuple[str, ...]:
+    """The rules that a session breaks, whatever the order."""
+    return tuple(sorted(each.rule for each in verdicts(case, profile) if each.rule))
 
 
 def damaged(operator: Operator) -> Iterator[tuple[Case, Damaged]]:
@@ -81,17 +88,16 @@ def test_the_judge_says_what_the_operator_expects(operator: Operator) -> None:
             if operator.expect == "reject":
                 assert any(hit(operator, made, good.version, profile))
             else:
-                before = sorted(each.rule for each in verdicts(good, profile) if each.rule)
-                after = verdicts(Case(made.frames, made.cuts, good.version), profile)
-                assert sorted(each.rule for each in after if each.rule) == before
+                after = Case(made.frames, made.cuts, good.version)
+                assert broken(after, profile) == broken(good, profile)
 
 
 @pytest.mark.parametrize("operator", OPEN, ids=lambda operator: operator.name)
 def test_what_is_left_open_does_depend_on_profile_version_or_place(operator: Operator) -> None:
-    seen = {
-        any(hit(operator, made, good.version, profile))
-        for good, made in damaged(operator)
-        for profile in PROFILES
-    }
+    seen: set[bool] = set()
+    for good, made in damaged(operator):
+        seen |= {any(hit(operator, made, good.version, profile)) for profile in PROFILES}
+        if len(seen) == 2:
+            break
     # Of equal names any may win under spec, though the judge has to take one.
     assert len(seen) == 2 or operator.name.startswith("duplicate")
