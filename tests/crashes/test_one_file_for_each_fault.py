@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ from oracles.records import Finding
 from targets.planted import BY_NAME
 
 BLOCKS = 10
+ENOUGH = 10
+"""Signatures of a fault that are looked at, the first ones that show."""
 
 FAULTS = (
     "skips-bad-lines",
@@ -49,11 +52,13 @@ def smallest(name: str) -> list[Entry]:
     target = f"planted:{name}"
     examiner = Examiner((), [[GatewayTarget(target, planted.factory, planted.policy)]])
     found: dict[str, tuple[Finding, bytes]] = {}
-    for number in range(BLOCKS):
-        for case in block(7, number, (planted.version,)):
-            for each in examiner.examine(case):
-                if not case.cuts and len(case.data) < 3_000:
-                    found.setdefault(each.signature, (each, case.data))
+    for case in chain.from_iterable(block(7, n, (planted.version,)) for n in range(BLOCKS)):
+        if case.cuts or len(case.data) >= 3_000:
+            continue
+        for each in examiner.examine(case):
+            found.setdefault(each.signature, (each, case.data))
+        if len(found) >= ENOUGH:
+            break
 
     def entry(each: Finding, data: bytes) -> Entry:
         def shows(candidate: bytes) -> bool:
@@ -64,7 +69,7 @@ def smallest(name: str) -> list[Entry]:
         place = Path(f"{each.rule}-{len(data)}.frame")
         return Entry(place, describe(each, case, versions={}), case)
 
-    return [entry(*each) for each in list(found.values())[:10]]
+    return [entry(*each) for each in list(found.values())[:ENOUGH]]
 
 
 def files(name: str) -> list[Entry]:
