@@ -18,26 +18,27 @@ __all__ = ["MAX_DEPTH", "PrescanError", "behind_prescan", "prescan"]
 MAX_DEPTH = 128
 _MAX_NUMBER = 1_000
 _SAFE = 2**53 - 1
-_SURELY_SAFE = 15
-"""An integer token of so many characters lies within 2^53."""
-
 _PLAIN_NUMBER = 40
 """A fraction of more characters is respelled: some libraries drop digits or refuse exponents."""
 
 _SHORT = 16_384
 """Bytes of a document up to which scans are remembered by the hundred."""
 
-_STRING = r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"'
+_PLAIN = r'[^"\\\x00-\x1f]*+'
+_STRING = rf'"{_PLAIN}(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}}){_PLAIN})*+"'
 _NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+(?![0-9.eE+\-\w])"
-_TOKENS = re.compile(
-    rf"(?:[ \t\n\r]++|[\[\]{{}}:,]|{_STRING}|{_NUMBER}|(?:true|false|null)(?!\w))*+"
-)
-_NUMBERS = re.compile(r'"(?:[^"\\]++|\\.)*+"|(-?[0-9][0-9.eE+\-]*+)')
-_PIECES = re.compile(r'"((?:[^"\\]++|\\.)*+)"([ \t\n\r]*+:)?|(-?[0-9][0-9.eE+\-]*+)|[^"0-9\-]++')
-_WALK = re.compile(r'"((?:[^"\\]++|\\.)*+)"(?:[ \t\n\r]*+(:))?|([\[{])|([\]}])')
+_TOKENS = re.compile(rf"(?:[ \t\n\r\[\]{{}}:,]++|{_STRING}|{_NUMBER}|(?:true|false|null)(?!\w))*+")
+_NUMBERS = re.compile(r"-?[0-9][0-9.eE+\-]*+")
+_STRINGS = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
+_BRACKETS = re.compile(r"[\[\]{}]")
+_ODD_NUMBER = re.compile(r"[0-9][.eE]|-0|[0-9]{16}")
+"""What stands in every number that :func:`_spelling` has to look at."""
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u([dD][89a-fA-F][0-9a-fA-F]{2})|u(....)|(.))"
 )
+_NO_BRACKETS = frozenset({":", ",", ": ", ", "})
 _SIMPLE = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -63,13 +64,20 @@ def prescan(raw: bytes) -> str:
         raise PrescanError("utf8-invalid") from None
     if not _TOKENS.fullmatch(text):
         raise PrescanError("json-syntax")
-    if "\\" in text:
+    if _SURROGATE.search(text):
         _check_escapes(text)
-    pieces = _PIECES.findall(text)
-    _check_structure(text, [name for name, colon, _ in pieces if colon])
-    if any(number and _spelling(number) != number for _, _, number in pieces):
-        return _NUMBERS.sub(lambda match: _spelling(match[1]) if match[1] else match[0], text)
-    return text
+    parts = _parts(text)
+    outside = '"'.join(parts[::2])
+    _check_structure(parts, outside)
+    if not _ODD_NUMBER.search(outside):
+        return text
+    parts[::2] = _NUMBERS.sub(_spelling, outside).split('"')
+    return '"'.join(parts)
+
+
+def _parts(text: str) -> list[str]:
+    """What stands outside strings and, at the odd places, what stands inside them."""
+    return _STRINGS.split(text) if "\\" in text else text.split('"')
 
 
 def _check_escapes(text: str) -> None:
@@ -78,12 +86,13 @@ def _check_escapes(text: str) -> None:
             raise PrescanError("json-lone-surrogate")
 
 
-def _spelling(token: str) -> str:
+def _spelling(number: re.Match[str]) -> str:
     """Check a number token and return the spelling that every library reads alike."""
+    token = number[0]
     if len(token) > _MAX_NUMBER:
         raise PrescanError("json-number-length")
     if token.lstrip("-").isdigit():
-        if len(token) > _SURELY_SAFE and abs(int(token)) > _SAFE:
+        if abs(int(token)) > _SAFE:
             raise PrescanError("json-integer-range")
         return str(int(token)) if token[0] == "-" else token
     value = float(token)
@@ -93,30 +102,33 @@ def _spelling(token: str) -> str:
     return token if value and len(token) <= _PLAIN_NUMBER else repr(value)
 
 
-def _check_structure(text: str, names: list[str]) -> None:
+def _check_structure(parts: list[str], outside: str) -> None:
     """Check depth and names; the whole walk is needed only where a name may repeat."""
-    shallow = text.count("[") + text.count("{") <= MAX_DEPTH
-    if shallow and "\\" not in text and len(set(names)) == len(names):
-        return
-    _walk(text)
+    names = [name for name, after in zip(parts[1::2], parts[2::2], strict=True) if ":" in after]
+    shallow = outside.count("[") + outside.count("{") <= MAX_DEPTH
+    if not shallow or len(set(names)) < len(names) or "\\" in "".join(names):
+        _walk(parts)
 
 
-def _walk(text: str) -> None:
-    stack: list[set[str]] = []
-    for match in _WALK.finditer(text):
-        name, colon, opened, closed = match.groups()
-        if opened:
-            stack.append(set())
-            if len(stack) > MAX_DEPTH:
-                raise PrescanError("json-depth")
-        elif closed:
-            if stack:
-                stack.pop()
-        elif colon and stack:
+def _walk(parts: list[str]) -> None:
+    outer: list[set[str]] = []
+    names: set[str] = set()
+    for name, after in zip(["", *parts[1::2]], parts[::2], strict=True):
+        if ":" in after:
             plain = _ESCAPE.sub(_unescaped, name) if "\\" in name else name
-            if plain in stack[-1]:
+            if plain in names:
                 raise PrescanError("json-duplicate-name")
-            stack[-1].add(plain)
+            names.add(plain)
+        if after in _NO_BRACKETS:
+            continue
+        for mark in _BRACKETS.findall(after):
+            if mark in "[{":
+                outer.append(names)
+                names = set()
+                if len(outer) > MAX_DEPTH:
+                    raise PrescanError("json-depth")
+            elif outer:
+                names = outer.pop()
 
 
 def _unescaped(match: re.Match[str]) -> str:
