@@ -1,128 +1,76 @@
 """Many trials in one living server: pipelined for speed, one at a time where that is in doubt.
 
-The key insight: this is a screen and no verdict. Every name and id is a trial's own, so most of
-what comes back can be told apart whatever its order. Where something comes back that bears no name,
-the trials that it may belong to are sent again, alone; and whatever looks wrong is run again in a
-fresh process by others.
+The key insight: this is a screen and no verdict, so it may be wrong but not slow. The pipe is kept
+full, each wait ends with what it waits for, and a reply that is missing is waited for while other
+trials go on. Where a server falls silent the pipe is narrowed to one trial, so that the next
+silence has one cause. Whatever looks wrong is run again in a fresh process by others.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
 
-from fuzz.gate.lab import Key, Lab, Ready, Replies, Watched, responses, spelled
+from fuzz.gate.lab import Lab, Ready, Replies, Watched
 from fuzz.gate.records import Facts, Seen
-from fuzz.gate.wire import INITIALIZED, STATELESS, Names, initialize, numbers_in, tokens_in
-from oracles.transcript_judge import judge_reply
-from targets.command.session import answered_ids
+from fuzz.gate.traffic import Flight, Traffic, foreign_ids, last_ids, warm_ids
+from fuzz.gate.wire import INITIALIZED, LAST, STATELESS, Names, initialize, numbers_in, ping
 from targets.effects.records import Observed
 from targets.errors import TargetError
+from targets.records import Ending
 
 __all__ = ["Warm"]
 
-_WINDOW = 64
-_LINGER = 0.02
+_MOST_FLYING, _LEAST_FLYING = 256, 8
+_AHEAD = 0.5
+"""Seconds of a server's work that may be in the pipe: what is behind a silence is sent again."""
+_LAG = 16
 _LEAST_QUIET, _MOST_QUIET = 0.25, 1.0
+_FENCE = 0.02
+_HASTY = 0.1
+_DYING = 2.0
 _LONG = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class _Stray:
-    """A line that bears no name, the rule that it breaks, and the trial that it stands before."""
-
-    line: bytes
-    rule: str
-    at: int
+_APART = 8
+_RETIRED = 16 << 20
+"""Bytes of stdout after which a server is let go: all of it is kept while it lives."""
+_TICK = 0.05
+_LOOKING = 10
+"""What recorders tell is asked for so seldom that it takes a tenth of the time at most."""
 
 
 @dataclass(slots=True)
-class _Window:
-    """Trials in flight, the ids that they wait for, and what has come for each.
+class _Queue:
+    """Trials to be sent: what was behind a silence first; some alone, some to the next server."""
 
-    Where sentinels are answered in the order of their trials, a line without a name stands between
-    those of two trials, and ``passed`` says which: the trials whose sentinels have been answered.
-    """
+    source: Iterator[Ready]
+    again: deque[Ready] = field(default_factory=deque)
+    apart: list[Ready] = field(default_factory=list)
+    later: list[Ready] = field(default_factory=list)
+    spent: bool = False
 
-    trials: Sequence[Ready]
-    lines: dict[int, list[bytes]] = field(default_factory=dict)
-    stray: list[_Stray] = field(default_factory=list)
-    fences: dict[Key, int] = field(default_factory=dict)
-    passed: int = 0
-    ordered: bool = True
-    owed: dict[Key, int] = field(default_factory=dict)
-    missing: set[Key] = field(default_factory=set)
+    def next(self) -> Ready | None:
+        """The next trial, ``None`` where there is none."""
+        if self.again:
+            return self.again.popleft()
+        found = next(self.source, None)
+        self.spent = found is None
+        return found
 
-    def __post_init__(self) -> None:
-        for at, each in enumerate(self.trials):
-            self.lines[each.trial.number] = []
-            self.fences.update(dict.fromkeys(_last_ids(each), at))
-            self.owed.update(dict.fromkeys(_warm_ids(each), each.trial.number))
-        self.missing.update(self.owed)
-
-    def take(self, line: bytes, keys: set[Key]) -> bool:
-        """Keep a line if it belongs to a trial of this window; say whether it does."""
-        owner = self.owner(line, keys)
-        if owner is not None:
-            self.missing -= keys
-            self.lines[owner].append(line)
-            for key in keys & self.fences.keys():
-                self.ordered &= self.fences[key] >= self.passed
-                self.passed = self.fences[key] + 1
-        return owner is not None
-
-    def keep(self, line: bytes, rule: str) -> None:
-        """Keep a line that bears no name, with its place."""
-        self.stray.append(_Stray(line, rule, min(self.passed, len(self.trials) - 1)))
-
-    def owner(self, line: bytes, keys: Iterable[Key]) -> int | None:
-        """The number of the trial that a line belongs to, by the name in it or the id it answers.
-
-        A good request may have an id of any spelling; only what nobody is owed has no owner.
-        """
-        named = (number for number in numbers_in(line) if number in self.lines)
-        owed = (self.owed[key] for key in keys if key in self.owed)
-        return next(chain(named, owed), None)
-
-
-def _warm_ids(prepared: Ready) -> set[Key]:
-    """The ids that a trial waits for in a session that has had its handshake."""
-    opening = prepared.trial.opening
-    return {
-        (type(name), name)
-        for frame in prepared.judgement.frames
-        if frame.start >= opening
-        for name in frame.ids
-        if (type(name), name) in prepared.owed
-    }
-
-
-def _last_ids(prepared: Ready) -> set[Key]:
-    """The id of the sentinel, where it is a request of its own."""
-    last = prepared.judgement.frames[-1:]  # shrinking may have left nothing at all
-    return {(type(name), name) for frame in last for name in frame.ids} & prepared.owed
+    @property
+    def empty(self) -> bool:
+        return self.spent and not self.again and not self.apart
 
 
 def _apart(prepared: Ready) -> bool:
-    """Whether a trial needs the server for itself: it asks for pauses, or takes megabytes."""
-    return bool(prepared.trial.case.cuts) or len(prepared.trial.case.data) > _LONG
+    """Whether a trial needs the server for itself.
 
-
-def _foreign(prepared: Ready) -> set[Key]:
-    """Ids that are owed a reply and bear no name of ours: a session may have each but once."""
-    return {key for key in _warm_ids(prepared) if not tokens_in(spelled(key))}
-
-
-def _nameless(prepared: Ready) -> bool:
-    """Whether what a bad frame brings about may bear no name of ours: it has no id that we gave."""
-    trial, data = prepared.trial, prepared.trial.case.data
-    frames = prepared.judgement.frames
-    bad = [f for f in frames if f.start >= trial.opening and not f.accepted]
-    return any(
-        not tokens_in(data[f.start : f.end]) or (not f.ids and f.layer == "rpc") for f in bad
-    )
+    It asks for pauses, which a full pipe would swallow, takes megabytes, or has no sentinel.
+    """
+    case = prepared.trial.case
+    return bool(case.cuts) or len(case.data) > _LONG or not last_ids(prepared)
 
 
 class Warm:
@@ -133,12 +81,16 @@ class Warm:
         self._watched: Watched | None = None
         # Who is slow to start is slow to answer, on a busy machine above all.
         self._quiet = min(_MOST_QUIET, max(_LEAST_QUIET, facts.startup))
+        self._silence = lab.options.patience
         self._late: Callable[[], bool] = lambda: False
-        self._read = 0
-        self._flying: list[_Window] = []
-        self._used: set[Key] = set()
-        self._noise: set[str] = set()
+        self._traffic = Traffic(facts.version)
+        self._room = _LEAST_FLYING
+        self._began = 0.0, 0
+        self._heard = self._look_at = 0.0
+        self._orphans: list[Ready] = []
+        self._used: set[object] = set()
         self._effects: dict[int, list[Observed]] = {}
+        self._fences = count()
         self.frames = 0
 
     def close(self) -> None:
@@ -146,7 +98,8 @@ class Warm:
         if self._watched is not None:
             self._watched.stop()
             self._watched = None
-            self._flying.clear()
+            self._orphans += [flight.prepared for flight in self._traffic.give_up()]
+            self._traffic.clear()
             self._used.clear()
 
     def open(self) -> None:
@@ -174,135 +127,171 @@ class Warm:
                     "see whether its start depends on what another left behind",
                 )
             session.send(INITIALIZED.raw)
-        self._read = len(session.lines)
+        session.collect()
 
     def screen(
         self, trials: Iterable[Ready], late: Callable[[], bool]
     ) -> Iterator[tuple[Ready, Seen]]:
-        """What was seen of each trial, in no fixed order, until ``late``. Raises TargetError.
-
-        The next window is on its way while the replies to the last one are read.
-        """
+        """What was seen of each trial, in no fixed order, until ``late``. Raises TargetError."""
         self._late = late
-        pending = _Window(())
-        source, later = iter(trials), []
-        while not late() and (batch := list(islice(source, _WINDOW))):
-            apart = [each for each in batch if _apart(each)]
-            reusing = [each for each in batch if each not in apart and self._reuses(each)]
-            later += reusing
-            window = _Window([each for each in batch if each not in apart and each not in reusing])
-            self._send(window)
-            again = yield from self._settle(pending)
-            if again or apart:
-                if self._watched is not None:
-                    again += yield from self._settle(window)
-                else:
-                    # What was behind a server that fell silent was never read: it is sent again.
-                    again += window.trials
-                window = _Window(())
-                yield from self.one_by_one([*again, *apart])
-            pending = window
-        yield from self.one_by_one((yield from self._settle(pending)))
-        if later and not late():
-            self.close()  # the next server has not had their ids
-            yield from self.screen(later, late)
+        queue, traffic = _Queue(iter(trials)), self._traffic
+        self._began = time.monotonic(), traffic.passed
+        while True:
+            self._launch(queue)
+            if traffic.flying:
+                if not self._hear():
+                    yield from self._fell_silent(queue)
+                yield from self._settled(queue, _LAG)
+            else:
+                yield from self._pause(queue)
+                if late() or queue.empty:
+                    break
+
+    def _launch(self, queue: _Queue) -> None:
+        """Fill the pipe once half of it has run empty."""
+        flying = self._traffic.flying
+        room = self._room - len(flying)
+        if room * 2 < self._room or self._late():
+            return
+        parts: list[bytes] = []
+        while len(parts) < room and len(queue.apart) < _APART and not self._retires:
+            each = queue.next()
+            if each is None:
+                break
+            if _apart(each):
+                queue.apart.append(each)
+            elif self._reuses(each):
+                queue.later.append(each)
+            else:
+                if not flying:
+                    self._heard = time.monotonic()
+                self._traffic.depart(each)
+                parts.append(each.trial.case.data[each.trial.opening :])
+        if parts:
+            data = b"".join(parts)
+            self.frames += data.count(b"\n")
+            self._living().session.send(data)
+
+    @property
+    def _retires(self) -> bool:
+        """Whether so much has been read from the living server that it is let go."""
+        watched = self._watched
+        return watched is not None and len(watched.session.process.stdout.data) > _RETIRED
 
     def _reuses(self, prepared: Ready) -> bool:
         """Whether the living session has had one of the ids; if not, now it has."""
-        ids = _foreign(prepared)
+        ids = foreign_ids(prepared)
         if ids & self._used:
             return True
         self._used |= ids
         return False
 
-    def _send(self, window: _Window) -> None:
-        if window.trials:
-            parts = [each.trial.case.data[each.trial.opening :] for each in window.trials]
-            self.frames += sum(part.count(b"\n") for part in parts)
-            self._living().session.send(b"".join(parts))
-            self._flying.append(window)
+    def _hear(self) -> bool:
+        """Take in what comes next; false where the server is gone, or answers nothing any more."""
+        session, traffic = self._living().session, self._traffic
+        process, passed = session.process, traffic.passed
+        patience = min(self._silence, self._quiet) if self._late() else self._silence
+        while not (block := session.collect()):
+            left = self._heard + patience - time.monotonic()
+            if left <= 0 or process.stdout.ended or (process.gone and not process.pump(_TICK)):
+                return False
+            process.pump(min(left, _TICK))
+        traffic.take(block)
+        if traffic.passed > passed:
+            self._heard = time.monotonic()
+            self._widen(traffic.passed - passed)
+        return True
 
-    def _settle(self, window: _Window) -> Generator[tuple[Ready, Seen], None, list[Ready]]:
-        """Wait for the window's replies; give what is certain, return what must be run again."""
-        if not window.trials:
-            return []
-        self._gather(self._living(), window)
-        silent = {window.owed[key] for key in window.missing}
-        self._flying.remove(window)
-        if window.trials[-1].trial.number in silent:
-            self.close()  # not even the last sentinel was answered
-        suspects = self._suspects(window)
-        again = [t for t in window.trials if t.trial.number in silent or t in suspects]
-        for each in window.trials:
-            if each not in again:
-                number = each.trial.number
-                effects = tuple(self._effects.pop(number, ()))
-                lines = tuple(window.lines[number])
-                yield each, Seen(lines, effects=effects, since=each.trial.opening)
-        return again
+    def _widen(self, passed: int) -> None:
+        """Let more trials into the pipe, as far as the server gets through them in no time."""
+        since, before = self._began
+        rate = (self._traffic.passed - before) / (time.monotonic() - since)
+        most = max(_LEAST_FLYING, min(_MOST_FLYING, int(rate * _AHEAD)))
+        self._room = min(most, self._room + passed)
 
-    def _suspects(self, window: _Window) -> list[Ready]:
-        """Trials that a line without a name may come from.
+    def _fell_silent(self, queue: _Queue) -> Iterator[tuple[Ready, Seen]]:
+        """The server is gone or stuck: by one trial alone, or by one of those in flight."""
+        flying, silence = list(self._traffic.flying.values()), self._silence
+        self._look()
+        yield from self._settled(queue, 0)
+        ending, status = self._ending()
+        if len(flying) == 1:
+            yield flying[0].prepared, _ended(self._seen(flying[0]), ending, status, silence)
+        elif not self._late():
+            queue.again.extendleft(flight.prepared for flight in reversed(flying))
+        self._room = 1
+        self.close()
 
-        A result comes from one whose frame has no id of ours; what is no message from any, but
-        where a server writes the same kind of it again and again, once is enough. A result that
-        stands right where such a trial's would is taken for its own: a fresh process will tell.
-        """
-        again: list[Ready] = []
-        for stray in window.stray:
-            near = window.trials[max(0, stray.at - 1) : stray.at + 1]
-            if stray.rule and stray.rule not in self._noise:
-                again += near if window.ordered else window.trials
-            elif not stray.rule and window.ordered and _nameless(window.trials[stray.at]):
-                window.lines[window.trials[stray.at].trial.number].append(stray.line)
-            elif not stray.rule:
-                again += filter(_nameless, window.trials)
-        self._noise |= {stray.rule for stray in window.stray}
-        return list({each.trial.number: each for each in again}.values())
+    def _ending(self) -> tuple[Ending, str]:
+        """How the living server ended, or that it hangs; one that hangs once is trusted less."""
+        session = self._living().session
+        if session.process.stdout.ended:
+            session.process.wait(_DYING)
+        if session.process.gone:
+            status = session.stop()
+            return ("exited" if status.code is not None else "crashed"), str(status)
+        self._silence = min(self._silence, 4 * self._quiet)
+        return "hung", ""
 
-    def _gather(self, watched: Watched, window: _Window) -> None:
-        """Take in what comes until a window has all its replies.
+    def _settled(self, queue: _Queue, keep: int) -> Iterator[tuple[Ready, Seen]]:
+        """Give away what has landed, with its effects; what is in doubt is sent again, alone."""
+        if len(self._traffic.landed) <= keep or (keep and time.monotonic() < self._look_at):
+            return
+        self._look()
+        for flight in self._traffic.settle(keep):
+            if flight.doubted:
+                queue.apart.append(flight.prepared)
+            else:
+                yield flight.prepared, self._seen(flight)
 
-        Once the last trial is answered and nothing more comes, what is missing is not waited for:
-        it is asked for again, alone and with all patience.
-        """
-        session, missing = watched.session, window.missing
-        last = {key for key in missing if window.owed[key] == window.trials[-1].trial.number}
+    def _look(self) -> None:
+        """Ask the recorders. Trials that are still in flight may have acted already."""
+        began = time.monotonic()
+        for effect in self._living().recording.take():
+            for number in {*numbers_in(effect.detail), *numbers_in(effect.content)}:
+                self._effects.setdefault(number, []).append(effect)
+        now = time.monotonic()
+        self._look_at = now + _LOOKING * (now - began)
+
+    def _seen(self, flight: Flight) -> Seen:
+        effects = tuple(self._effects.pop(flight.number, ()))
+        since = flight.prepared.trial.opening
+        return Seen(tuple(flight.lines), effects=effects, complete=flight.complete, since=since)
+
+    def _pause(self, queue: _Queue) -> Iterator[tuple[Ready, Seen]]:
+        """Nothing is in flight: the time for whatever needs the server for itself."""
+        if self._watched is not None:
+            yield from self._settled(queue, 0)
+        apart, queue.apart = [*queue.apart, *self._orphans], []
+        self._orphans = []
+        yield from self.one_by_one(apart)
+        if self._watched is not None and (queue.spent or self._retires or self._late()):
+            yield from self._stragglers(queue)
+        if self._retires:
+            self.close()
+        queue.apart += self._orphans
+        self._orphans = []
+        if queue.later and queue.empty and not self._late():
+            self.close()  # the next server has not had their ids
+            queue.source, queue.later, queue.spent = iter(queue.later), [], False
+
+    def _stragglers(self, queue: _Queue) -> Iterator[tuple[Ready, Seen]]:
+        """Wait once, and for all replies that are missing."""
+        session, traffic = self._living().session, self._traffic
         heard = time.monotonic()
 
         def done() -> bool:
             nonlocal heard
-            session.collect()
-            if len(session.lines) > self._read:
+            if block := session.collect():
                 heard = time.monotonic()
-            for line in session.lines[self._read :]:
-                self._sort(line)
-            self._read = len(session.lines)
-            quiet = time.monotonic() - heard > self._quiet and not missing & last
-            return not missing or quiet
+                traffic.take(block)
+            return not traffic.behind or time.monotonic() - heard > self._quiet
 
-        session.process.pump_until(done, self._lab.options.patience)
-        for effect in watched.recording.take():
-            # The next window is on its way: some of it may have acted already.
-            for number in {*numbers_in(effect.detail), *numbers_in(effect.content)}:
-                self._effects.setdefault(number, []).append(effect)
-
-    def _sort(self, line: bytes) -> None:
-        """Put a line to the trial whose name it has; what has none is harmless, or a stray.
-
-        A line may be of any window that is in flight. A reply that carries an id of ours is led
-        home by that alone; what it says is judged when its trial is.
-        """
-        named: set[Key] = {(str, ident.decode()) for ident in answered_ids(line)}
-        if any(named & w.owed.keys() and w.take(line, named) for w in self._flying):
-            return
-        verdict = judge_reply(line, self._facts.version)
-        answered = list(responses(verdict))
-        keys = {(type(r.id), r.id) for r in answered if r.id is not None}
-        if any(window.take(line, keys) for window in self._flying):
-            return
-        if verdict.rule not in ("", "mcp-method") or any(r.is_result for r in answered):
-            self._flying[0].keep(line, verdict.rule)
+        if traffic.behind:
+            session.process.pump_until(done, self._lab.options.patience)
+        yield from self._settled(queue, 0)
+        for flight in traffic.give_up():
+            yield flight.prepared, self._seen(flight)
 
     def one_by_one(self, trials: Iterable[Ready]) -> Iterator[tuple[Ready, Seen]]:
         """What was seen of each trial, sent alone to a living server. Raises TargetError."""
@@ -312,10 +301,14 @@ class Warm:
             yield each, self.alone(each)
 
     def alone(self, prepared: Ready, patience: float | None = None) -> Seen:
-        """One trial, alone in a living server; a server that it spoils is not used again."""
+        """One trial, alone in a living server; a server that it spoils is not used again.
+
+        With a ``patience`` of its own, a reply that is missing when a later request is answered is
+        hardly waited for.
+        """
         if self._reuses(prepared):
             self.close()
-            self._used |= _foreign(prepared)
+            self._used |= foreign_ids(prepared)
         watched = self._living()
         session, trial = watched.session, prepared.trial
         watched.recording.take()
@@ -325,38 +318,52 @@ class Warm:
         data = trial.case.data[trial.opening :]
         session.send(data, cuts)
         self.frames += data.count(b"\n")
-        complete = self._wait(prepared, replies, patience or self._lab.options.patience)
-        session.linger(_LINGER)
-        answers = complete or bool(_last_ids(prepared) & replies.keys)
-        alive = answers and not session.process.gone
+        quiet = min(_HASTY, self._quiet) if patience else self._quiet
+        complete = self._wait(prepared, replies, patience or self._silence, quiet)
+        answers = complete or bool(last_ids(prepared) & replies.keys)
+        silence = patience or self._silence
+        fence = self._fence() if answers else b"\n"
+        lines = session.lines[begun:]
         seen = Seen(
-            tuple(session.lines[begun:]),
+            tuple(line for line in lines if fence not in line and not self._traffic.late(line)),
             session.tail,
             tuple(watched.recording.take()),
             complete,
-            alive or not session.process.gone,
-            "exited" if session.process.gone else "open",
-            "exit" if session.process.gone else "",
             peak_bytes=session.process.measure(),
             since=trial.opening,
         )
-        self._read = len(session.lines)
-        if not alive or seen.tail or any(not line.startswith((b"{", b"[")) for line in seen.lines):
+        if not answers or session.process.gone:
+            seen = _ended(seen, *self._ending(), silence)
+        if seen.ending != "open" or seen.tail:
             self.close()
         return seen
 
-    def _wait(self, prepared: Ready, replies: Replies, patience: float) -> bool:
+    def _wait(self, prepared: Ready, replies: Replies, patience: float, quiet: float) -> bool:
         """Wait for every reply; one that is not there a while after the sentinel's is not waited
         for: a fresh process will be given all the time.
         """
-        wanted, last, since = _warm_ids(prepared), _last_ids(prepared), [0.0]
+        wanted, last, since = warm_ids(prepared), last_ids(prepared), [0.0]
 
         def done() -> bool:
             keys = replies.look()
             if last & keys and not since[0]:
                 since[0] = time.monotonic()
-            return wanted <= keys or (bool(since[0]) and time.monotonic() - since[0] > self._quiet)
+            return wanted <= keys or (bool(since[0]) and time.monotonic() - since[0] >= quiet)
 
         assert self._watched is not None
         self._watched.session.process.pump_until(done, patience)
         return wanted <= replies.keys
+
+    def _fence(self) -> bytes:
+        """Ask once more: what comes late comes before the answer, as a rule. Gives the id."""
+        watched = self._living()
+        letters = "".join(chr(97 + int(digit)) for digit in str(next(self._fences)))
+        ident = Names(LAST).ident(f"f{letters}")
+        watched.session.send(ping(self._facts.version, ident).raw)
+        watched.session.wait_for([ident.strip(b'"')], _FENCE)
+        return ident.strip(b'"')
+
+
+def _ended(seen: Seen, ending: Ending, status: str, seconds: float) -> Seen:
+    """The same of a server that ended, or hangs."""
+    return replace(seen, complete=False, alive=False, ending=ending, status=status, seconds=seconds)

@@ -19,9 +19,9 @@ __all__ = ["Session", "Spares", "answered_ids"]
 _ID = re.compile(rb'"id"[ \t\r]*:[ \t\r]*"([A-Za-z0-9._-]{1,64})"')
 
 
-def answered_ids(line: bytes) -> list[bytes]:
-    """Plain string ids that a line of stdout may be answering: what a waiting reader looks for."""
-    return _ID.findall(line)
+def answered_ids(lines: bytes) -> list[bytes]:
+    """Plain string ids that lines of stdout may be answering: what a waiting reader looks for."""
+    return _ID.findall(lines)
 
 
 class Session:
@@ -41,17 +41,17 @@ class Session:
         """Have bytes written; returns at once."""
         self.process.write(data, cuts)
 
-    def collect(self) -> None:
-        """Split what stdout has brought into lines."""
+    def collect(self) -> bytes:
+        """Split what stdout has brought into lines; gives the new ones, each with its LF."""
         out = self.process.stdout.data
         end = out.rfind(b"\n", self._scanned)
         if end < 0:
-            return
-        fresh = bytes(out[self._scanned : end]).split(b"\n")
+            return b""
+        fresh = bytes(memoryview(out)[self._scanned : end + 1])
         self._scanned = end + 1
-        self.lines += fresh
-        for line in fresh:
-            self.answered.update(answered_ids(line))
+        self.lines += fresh.split(b"\n")[:-1]
+        self.answered.update(answered_ids(fresh))
+        return fresh
 
     def wait_for(self, ids: Iterable[bytes], seconds: float) -> bool:
         """Wait until each of ``ids`` was answered, or the deadline; say whether all were."""
