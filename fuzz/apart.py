@@ -1,7 +1,8 @@
 """What a process of ours does that runs targets apart from the one the user talks to.
 
 The key insight: whatever Python can still say, the child says over its pipe; a pipe that ends
-without a word therefore means that the target took the whole process with it.
+without a word therefore means that the target took the whole process with it. That holds only from
+the child's first word on: what ends before it has met no target, and is a failure of our own.
 """
 
 from __future__ import annotations
@@ -18,12 +19,21 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from fuzz.errors import UsageError
+from fuzz.errors import StartError, UsageError
+from fuzz.streams import settle_streams
 from targets.errors import TargetError
 
-__all__ = ["Failed", "end_of", "settle", "starting", "telling"]
+__all__ = ["START", "Begun", "Failed", "end_of", "settle", "starting", "telling", "unbegun"]
+
+START = 300.0
+"""Seconds that a process of ours may take to begin; half of one is usual, on an idle machine."""
 
 _BROKEN = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The first word of a child that has nothing else to say before it is given a case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,7 @@ def settle() -> None:
     threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
     with suppress(OSError):  # no stderr: then nothing that is printed can be kept
         os.dup2(2, 1)
+    settle_streams(reports=False)
 
 
 def _follow(sentinel: int) -> None:
@@ -66,7 +77,8 @@ def telling(pipe: Connection) -> Iterator[None]:
     except SystemExit:
         pipe.send(Failed("a target's factory ended the process", "A factory returns a gateway"))
     except Exception as error:  # noqa: BLE001 - a child has nobody else to tell
-        traceback.print_exc()
+        with suppress(OSError):  # a full stderr must not take the word away
+            traceback.print_exc()
         pipe.send(Failed(f"{type(error).__name__}: {error}", own=True))
     except BaseException:  # noqa: BLE001 - raised by a target: it would have ended a process
         sys.stderr.flush()
@@ -75,12 +87,30 @@ def telling(pipe: Connection) -> Iterator[None]:
 
 @contextmanager
 def starting() -> Iterator[None]:
-    """Start children in the block: Ctrl-C is for the parent alone, which then ends them."""
+    """Start children in the block: Ctrl-C is for the parent alone, which then ends them.
+
+    What a child is given at its start must be small (a pipe's 64 KiB): Python writes all of it
+    before it looks at the child again, and one that has died by then is waited for for ever.
+    Raises StartError where the machine has no process to give.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
+    except (OSError, EOFError) as error:  # EOFError: of a fork server that is gone
+        cause = getattr(error, "strerror", None) or error
+        raise StartError(
+            f"cannot start a process ({cause})", "see what the machine is short of"
+        ) from error
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def unbegun(end: str) -> StartError:
+    """The error that says that a child ended, as ``end`` tells, before its first word."""
+    return StartError(
+        f"a process of ours ended before its first case ({end})",
+        "see its own words above, free memory, and start from a file or a command, not from stdin",
+    )
 
 
 def end_of(process: BaseProcess, patience: float = 5.0) -> str:

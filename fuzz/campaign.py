@@ -17,14 +17,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzz.apart import Failed, end_of, starting
+from fuzz.apart import START, Failed, end_of, starting, unbegun
 from fuzz.events import Finished, Found, Listener, Progress, Started, Tally
 from fuzz.plan import Plan, build, target_names
 from fuzz.store import Store
-from fuzz.worker import UNBEGUN, Batch, Share, in_flight, work
+from fuzz.worker import UNBEGUN, Batch, Share, give, in_flight, work
 from oracles.records import Finding, finding
 from strategies.records import Case
-from targets.errors import TargetError
 from targets.parsers.configs import library_versions
 
 if TYPE_CHECKING:
@@ -116,7 +115,8 @@ class _Worker:
         at, now = self.share.marker.read_bytes(), time.monotonic()
         if at != self.at:
             self.at, self.since = at, now
-        return at != UNBEGUN and not self.resting and now - self.since > patience
+        most = patience if at != UNBEGUN else max(START, patience)
+        return not self.resting and now - self.since > most
 
     def gone(self) -> bool:
         """Whether the process has ended, even if a child of it still holds the pipe open."""
@@ -136,7 +136,8 @@ def campaign(  # noqa: PLR0913 - the whole of a campaign's input, once
 
     Findings go to ``out``, one for each signature; those already there or in ``known`` are not
     new. Ctrl-C ends the campaign as a spent budget does. Raises UsageError where ``out`` cannot be
-    read or written, TargetError where a target cannot be used, RuntimeError for a fault of ours.
+    read or written, TargetError where a target cannot be used, StartError where a worker ends
+    before its first case, RuntimeError for a fault of ours.
     """
     names = target_names(build(plan))
     store = Store(out)
@@ -219,12 +220,11 @@ class _Fleet:
         return "hopeless" if self.hopeless else "done"
 
     def _start(self, share: Share) -> None:
-        share.marker.write_bytes(UNBEGUN)
-        share.rest.unlink(missing_ok=True)
         context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=work, args=(self.plan, share, theirs), daemon=True)
         with starting():
+            ours, theirs = context.Pipe(duplex=False)
+            orders = give(self.plan, share)
+            process = context.Process(target=work, args=(orders, theirs), daemon=True)
             process.start()
             self.running[ours] = _Worker(share, process, ours)
         theirs.close()
@@ -271,7 +271,7 @@ class _Fleet:
         self.state.take(said)
         if said.last:
             del self.running[worker.pipe]
-            worker.process.join()
+            end_of(worker.process)  # a thread that a target left behind may not let it go
 
     def _bury(self, worker: _Worker) -> None:
         """File the case that a worker died of, and start another one behind it."""
@@ -280,9 +280,7 @@ class _Fleet:
         end = end_of(worker.process)
         victim = in_flight(self.plan, worker.share)
         if victim is None:
-            raise TargetError(
-                f"a worker died before its first case ({end})", "try the targets one by one"
-            )
+            raise unbegun(end)
         case, rest = victim
         self.state.save(self._death(worker, end), case)
         if rest.deaths >= (_HOPELESS_HANGS if worker.hung else _HOPELESS):

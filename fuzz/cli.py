@@ -1,20 +1,19 @@
 """The command line: thin, since every command is a function that tests call too.
 
-Exit codes: 0 nothing found, 1 findings, 2 wrong usage or a target that cannot start, 3 a failure of
-Wirefence itself. stdout holds the report, stderr everything else.
+Exit codes: 0 nothing found, 1 findings, 2 wrong usage, a target that cannot start or a report that
+cannot be written, 3 a failure of Wirefence itself. stdout holds the report, stderr everything else.
 """
 
 from __future__ import annotations
 
 import importlib
-import io
-import os
 import sys
 import traceback
 
 import click
 
-from fuzz.errors import OWN_FAILURE, USAGE, UsageError
+from fuzz.errors import OWN_FAILURE, USAGE, StartError, UsageError
+from fuzz.streams import settle_streams
 from targets.errors import TargetError
 
 __all__ = ["COMMANDS", "cli", "main"]
@@ -67,16 +66,13 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    _hold_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that is no UTF-8 still gets its text
-            stream.reconfigure(errors="backslashreplace")
+    settle_streams()
     try:
         code = cli.main(standalone_mode=False)
-    except UsageError as error:
-        code = _complain(USAGE, error.cause, error.hint)
-    except TargetError as error:
+    except (UsageError, TargetError) as error:
         code = _complain(USAGE, str(error.cause), str(error.hint))
+    except StartError as error:
+        code = _complain(OWN_FAILURE, error.cause, error.hint)
     except click.exceptions.Abort:
         code = _complain(USAGE, "interrupted", "what was found so far is on disk")
     except click.exceptions.NoArgsIsHelpError as error:
@@ -90,18 +86,6 @@ def main() -> None:
         traceback.print_exc()
         code = _complain(OWN_FAILURE, f"{type(error).__name__}: {error}", "please report this")
     sys.exit(code)
-
-
-def _hold_streams() -> None:
-    """Let no file of ours become stdout or stderr where those were closed."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
-            os.set_inheritable(number, True)  # noqa: FBT003 - it takes nothing by name
-    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115 - ours to the end
-    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def _complain(code: int, cause: str, hint: str) -> int:

@@ -1,12 +1,12 @@
 """Errors for people: a sentence of cause and what to do next, never a traceback for bad input.
 
-Exit codes of every command: 0 nothing found, 1 findings, 2 wrong usage or a target that cannot
-start, 3 a failure of Wirefence itself.
+Exit codes of every command: 0 nothing found, 1 findings, 2 wrong usage, a target that cannot start
+or a report that cannot be written, 3 a failure of Wirefence itself.
 """
 
 from __future__ import annotations
 
-__all__ = ["FOUND", "NOTHING", "OWN_FAILURE", "USAGE", "UsageError"]
+__all__ = ["FOUND", "NOTHING", "OWN_FAILURE", "USAGE", "StartError", "UsageError"]
 
 NOTHING = 0
 FOUND = 1
@@ -14,10 +14,18 @@ USAGE = 2
 OWN_FAILURE = 3
 
 
-class UsageError(Exception):
-    """Something the user gave cannot be used; ``cause`` says what, ``hint`` what to do."""
+class _SaidError(Exception):
+    """An error that people are told in a sentence: ``cause``, and ``hint``, what to do next."""
 
     def __init__(self, cause: str, hint: str) -> None:
         super().__init__(f"{cause}; {hint}")
         self.cause = cause
         self.hint = hint
+
+
+class UsageError(_SaidError):
+    """Something the user gave cannot be used."""
+
+
+class StartError(_SaidError):
+    """A process of our own did not come to its work, so it says nothing about any target."""

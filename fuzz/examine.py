@@ -6,6 +6,7 @@ all call it, so what one of them finds, the others find again.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
@@ -32,7 +33,10 @@ from targets.records import GatewayFactory, Outcome
 
 __all__ = ["Examiner", "GatewayTarget"]
 
-_REMEMBERED = 50_000
+_REMEMBERED = 8_192
+"""Lines: what repeats does so within some hundred cases; most lines hold a nonce and never do."""
+_SHORT = 512
+"""Bytes: what repeats is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Examiner:
     gateways: Sequence[Sequence[GatewayTarget]]
     quirks: Mapping[str, Set[str]] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally)
-    _seen: set[bytes] = field(default_factory=set)
+    _seen: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
 
     def examine(self, case: Case, index: int | None = None) -> list[Finding]:
         """Return everything that is wrong with how the targets took ``case``.
@@ -96,12 +100,18 @@ class Examiner:
         for raw in case.data.split(b"\n"):
             # Handshakes repeat in nearly every case; what agreed once agrees again.
             if raw in self._seen:
+                self._seen.move_to_end(raw)
                 continue
             new = self.examine_document(raw)
-            if not new and len(raw) < 4096 and len(self._seen) < _REMEMBERED:
-                self._seen.add(raw)
+            if not new and len(raw) < _SHORT:
+                self._remember(raw)
             found += new
         return found
+
+    def _remember(self, raw: bytes) -> None:
+        self._seen[raw] = None
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
 
     def examine_document(self, raw: bytes) -> list[Finding]:
         """Return the disagreements of all parsers on one document."""

@@ -7,6 +7,7 @@ which no ``except`` can see, still names its input.
 from __future__ import annotations
 
 import mmap
+import pickle
 import struct
 import time
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from fuzz.plan import Plan, build
 from oracles.records import Finding
 from strategies.records import Case
 
-__all__ = ["UNBEGUN", "Batch", "Share", "in_flight", "work"]
+__all__ = ["UNBEGUN", "Batch", "Share", "give", "in_flight", "work"]
 
 _PLACE = struct.Struct("<QQ")
 _EVERY = 1.0
@@ -96,13 +97,23 @@ class _Teller:
         self.found.clear()
 
 
-def work(plan: Plan, share: Share, pipe: Connection) -> None:
+def give(plan: Plan, share: Share) -> Path:
+    """Write what a worker is to do to a file for :func:`work`, and mark that it has not begun."""
+    share.marker.write_bytes(UNBEGUN)
+    share.rest.unlink(missing_ok=True)
+    orders = share.marker.with_suffix(".orders")
+    orders.write_bytes(pickle.dumps((plan, share)))
+    return orders
+
+
+def work(orders: Path, pipe: Connection) -> None:
     """Run a share and send batches; the last one is marked. Returns at limit or deadline.
 
-    Where it cannot go on it sends one ``fuzz.apart.Failed`` instead.
+    ``orders`` is of :func:`give`. Where it cannot go on it sends one ``fuzz.apart.Failed`` instead.
     """
     settle()
     with telling(pipe):
+        plan, share = pickle.loads(orders.read_bytes())  # noqa: S301 - our own parent wrote it
         teller = _Teller(build(plan), pipe, share.deadline)
         with share.marker.open("r+b") as stream:
             marker = mmap.mmap(stream.fileno(), _PLACE.size)

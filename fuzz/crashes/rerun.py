@@ -18,7 +18,7 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Literal, Self
 
-from fuzz.apart import Failed, end_of, settle, starting, telling
+from fuzz.apart import START, Begun, Failed, end_of, settle, starting, telling, unbegun
 from fuzz.crashes.same import PARSERS, divergences
 from fuzz.crashes.schema import Metadata
 from fuzz.errors import UsageError
@@ -104,6 +104,11 @@ class _Worker:
     pipe: Connection
     place: int = -1
     since: float = 0.0
+    begun: bool = False
+
+    def until(self, patience: float) -> float:
+        """When it is said to hang, by ``time.monotonic``: a start has a patience of its own."""
+        return self.since + (patience if self.begun else max(START, patience))
 
 
 @dataclass(slots=True)
@@ -144,7 +149,8 @@ class Runners:
     def run(self, cases: Sequence[Case]) -> list[list[Finding]]:
         """Run cases, several at a time, and return the findings of each.
 
-        Raises what :func:`findings_of` raises, and RuntimeError for a fault of ours.
+        Raises what :func:`findings_of` raises, StartError where a process ends before its first
+        case, and RuntimeError for a fault of ours.
         """
         found: list[list[Finding]] = [[] for _ in cases]
         waiting = deque(range(len(cases)))
@@ -152,7 +158,8 @@ class Runners:
             while waiting and len(self._busy) < self.count:
                 self._give(waiting.popleft(), cases)
             for worker, said in self._hear():
-                found[worker.place] = said
+                if said is not None:
+                    found[worker.place] = said
         return found
 
     def _give(self, place: int, cases: Sequence[Case]) -> None:
@@ -173,25 +180,31 @@ class Runners:
         theirs.close()
         return _Worker(process, ours)
 
-    def _hear(self) -> list[tuple[_Worker, list[Finding]]]:
-        """Wait for a word; return what was said, by workers and about those that are no more."""
-        soonest = min(worker.since for worker in self._busy.values()) + self.patience
+    def _hear(self) -> list[tuple[_Worker, list[Finding] | None]]:
+        """Wait for a word; return what was said, by workers and about those that are no more.
+
+        ``None`` is for the word of one that has begun and has not come to its case.
+        """
+        soonest = min(worker.until(self.patience) for worker in self._busy.values())
         ready = wait(list(self._busy), max(0.0, soonest - time.monotonic()))
-        heard = []
+        heard: list[tuple[_Worker, list[Finding] | None]] = []
         for worker in list(self._busy.values()):
             if worker.pipe in ready:
                 heard.append((worker, self._said(worker)))
-            elif time.monotonic() - worker.since >= self.patience:
+            elif time.monotonic() >= worker.until(self.patience):
                 heard.append((worker, self._ended(worker, hung=True)))
         return heard
 
-    def _said(self, worker: _Worker) -> list[Finding]:
+    def _said(self, worker: _Worker) -> list[Finding] | None:
         try:
-            said: list[Finding] | Failed = worker.pipe.recv()
+            said: list[Finding] | Begun | Failed = worker.pipe.recv()
         except (EOFError, OSError):
             return self._ended(worker, hung=False)
         if isinstance(said, Failed):
             raise said.raised()
+        if isinstance(said, Begun):
+            worker.begun, worker.since = True, time.monotonic()
+            return None
         self._idle.append(self._busy.pop(worker.pipe))
         return said
 
@@ -201,6 +214,9 @@ class Runners:
         name = self.subject.target
         if hung:
             worker.process.kill()
+        if not worker.begun:
+            raise unbegun(end_of(worker.process))
+        if hung:
             worker.process.join()
             summary = f"no end of the case within {self.patience:g} s"
             return [finding("liveness", "live-hang", name, "process", summary)]
@@ -219,6 +235,7 @@ def _context(method: Method) -> ForkServerContext | SpawnContext:
 def _serve(subject: Subject, pipe: Connection) -> None:
     settle()
     with telling(pipe):
+        pipe.send(Begun())
         while True:
             try:
                 case: Case = pipe.recv()

@@ -129,17 +129,18 @@ def test_killing_the_parent_leaves_whole_findings_and_no_orphans(hostile: Path, 
         assert metadata.with_suffix(".frame").stat().st_size == size
 
 
-def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path, started) -> None:
+@pytest.mark.parametrize("words", [("--help",), ("explain", "frame", "--target", "json")])
+def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path, started, words) -> None:
     (hostile / "frame").write_bytes(b"1\n" * 3 + b"x" * 100_000)
-    process = started("explain", "frame", "--target", "planted:healthy")
+    process = started(*words)
     assert process.stdout is not None
     process.stdout.close()
     _, err = process.communicate(timeout=HANG)
     assert (process.returncode, err) == (0, b"")
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_change_no_exit_code(hostile: Path, closed: str) -> None:
+@pytest.mark.parametrize("closed", ["<&- >&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+def test_closed_and_full_streams_change_no_exit_code(hostile: Path, closed: str) -> None:
     words = f"{sys.executable} -m fuzz {' '.join(FEW)} --target hostile:prints {closed}"
     ran = subprocess.run(
         words,
@@ -154,12 +155,14 @@ def test_closed_streams_change_no_exit_code(hostile: Path, closed: str) -> None:
     assert b"Traceback" not in ran.stdout + ran.stderr
 
 
-def test_a_report_that_cannot_be_written_is_said(hostile: Path) -> None:
+@pytest.mark.parametrize(
+    "words", [("--help",), ("explain", "frame", "--target", "planted:healthy"), ("crashes", "list")]
+)
+def test_what_cannot_be_written_is_said(hostile: Path, words: tuple[str, ...]) -> None:
     (hostile / "frame").write_bytes(b"1\n")
-    words = [sys.executable, "-m", "fuzz", "explain", "frame", "--target", "planted:healthy"]
     with Path("/dev/full").open("wb") as full:
         ran = subprocess.run(
-            words,
+            [sys.executable, "-m", "fuzz", *words],
             cwd=hostile,
             env=outside(hostile),
             stdout=full,
@@ -168,4 +171,5 @@ def test_a_report_that_cannot_be_written_is_said(hostile: Path) -> None:
             check=False,
         )
     assert ran.returncode == 2
-    assert ran.stderr.decode().startswith("wirefence: cannot write the report: No space left")
+    (line,) = ran.stderr.decode().splitlines()
+    assert line.startswith("wirefence: cannot write the report: No space left")

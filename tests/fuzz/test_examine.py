@@ -107,3 +107,13 @@ def test_a_document_that_differs_is_found_each_time_it_comes() -> None:
     first = examiner.examine(case)
     assert [each.rule for each in first] == ["agree-accept"]
     assert examiner.examine(case) == first
+
+
+def test_what_does_not_repeat_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fuzz.examine._REMEMBERED", 3)
+    one = examiner("orjson")
+    for number in range(20):
+        one.examine(case_from_bytes(b"[1]\n[%d]\n" % (number + 10)))
+        one.examine(case_from_bytes(b'"%s"' % (b"x" * 600)))
+    assert one.tally.documents == 2 + 20 + 20  # once each: what repeats, and what does not
+    assert len(one._seen) == 3
