@@ -104,4 +104,8 @@ def _shown(raw: bytes) -> str:
 
 
 def _effects(seen: Seen) -> list[str]:
-    return [f"! {e.recorder} {e.kind} {_shown(e.detail)}" for e in seen.effects]
+    """What was done, and what of it was carried: there the name of the frame may be."""
+    return [
+        f"! {e.recorder} {e.kind} {_shown(e.detail)} {_shown(e.content)}".rstrip()
+        for e in seen.effects
+    ]
