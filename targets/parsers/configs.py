@@ -35,7 +35,15 @@ try:
 except ImportError:  # no wheel for this Python: reported by unavailable(), never hidden
     simdjson = None
 
-__all__ = ["BY_NAME", "CONFIGS", "STRICT", "ParserConfig", "library_versions", "unavailable"]
+__all__ = [
+    "BY_NAME",
+    "CONFIGS",
+    "STRICT",
+    "Parse",
+    "ParserConfig",
+    "library_versions",
+    "unavailable",
+]
 
 Parse = Callable[[bytes], object]
 Errors = tuple[type[BaseException], ...]

@@ -7,13 +7,17 @@ its canonical bytes, and nothing is described that does not differ.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
 
 from targets.parsers.canonical import encode
 from targets.parsers.configs import ParserConfig
 from targets.records import Outcome
 
-__all__ = ["DEPTH", "dangerous", "outcome", "outcomes"]
+__all__ = ["DEPTH", "at_depth", "dangerous", "outcome", "outcomes"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 DEPTH = 1_000
 """Python frames left to a parser, whoever calls it: what deep nesting does depends on it."""
@@ -40,12 +44,21 @@ def outcomes(configs: Sequence[ParserConfig], raw: bytes) -> list[Outcome]:
     Any exception is an outcome, also those that are no ``Exception`` (a panic of a Rust library);
     KeyboardInterrupt and SystemExit go on.
     """
+    return at_depth(_outcomes, configs, raw)
+
+
+def at_depth(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function with :data:`DEPTH` frames above its own, in whatever thread this is."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(_depth() + DEPTH)
+    sys.setrecursionlimit(_depth() + 1 + DEPTH)
     try:
-        return [_outcome(config, raw) for config in configs]
+        return function(*args, **kwargs)
     finally:
         sys.setrecursionlimit(limit)
+
+
+def _outcomes(configs: Sequence[ParserConfig], raw: bytes) -> list[Outcome]:
+    return [_outcome(config, raw) for config in configs]
 
 
 def _outcome(config: ParserConfig, raw: bytes) -> Outcome:

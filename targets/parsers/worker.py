@@ -2,7 +2,8 @@
 
 The key insight: a child is given one document for all parsers and says what each made of it before
 it tries the next, so when it dies, by any cause, the number of its answers tells of which parser,
-and a new child goes on behind it.
+and a new child goes on behind it. On a small stack nothing but the parser runs: what reads its
+value needs a stack of its own.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from targets.errors import TargetError
-from targets.parsers.configs import BY_NAME, ParserConfig
-from targets.parsers.outcomes import outcome
+from targets.parsers.configs import BY_NAME, Parse, ParserConfig
+from targets.parsers.outcomes import at_depth, outcome
 from targets.records import Outcome
 
 __all__ = ["isolated_outcomes"]
@@ -46,7 +50,8 @@ def isolated_outcomes(
 
     A child that dies of a document makes that outcome ``death`` with the signal's name, one that
     does not answer within ``timeout`` seconds ``death`` with ``timeout``. ``thread_stack`` runs
-    parsers in a thread with so many bytes of stack, as servers with many threads do.
+    parsers, and nothing else, in threads with so many bytes of stack, as servers with many threads
+    do.
 
     Raises TargetError where the child does not start, which says nothing about a parser.
     """
@@ -66,7 +71,7 @@ def _document(
 def _child(thread_stack: int) -> _Child:
     """The living child of this process for a stack size; starting one costs half a second."""
     child = _children.get(thread_stack)
-    if child is None or child.dead:
+    if child is None or child.ended():
         child = _children[thread_stack] = _Child(thread_stack)
         atexit.register(child.close)
     return child
@@ -90,6 +95,12 @@ class _Child:
                 f"the parser process did not start ({cause})", "its stderr says what it lacks"
             )
 
+    def ended(self) -> bool:
+        """Whether it is gone; one that ended while it had nothing to do, no document killed."""
+        if not self.dead and self.process.poll() is not None:
+            self.close()
+        return self.dead
+
     def run(self, names: list[str], raw: bytes, timeout: float) -> list[Outcome]:
         """Outcomes of ``raw`` by name, in order, up to and with the first that ends the child."""
         done: list[Outcome] = []
@@ -111,26 +122,24 @@ class _Child:
             stdin.flush()
 
     def _answer(self, timeout: float) -> bytes | None:
-        stream = self.process.stdout
-        assert stream is not None
-        with selectors.DefaultSelector() as selector:
-            selector.register(stream, selectors.EVENT_READ)
-            if not selector.select(timeout):
-                return None
-        head = self._read(_SIZE.size)
-        return None if head is None else self._read(_SIZE.unpack(head)[0])
+        until = time.monotonic() + timeout
+        head = self._read(_SIZE.size, until)
+        return None if head is None else self._read(_SIZE.unpack(head)[0], until)
 
-    def _read(self, size: int) -> bytes | None:
-        """Exactly so many bytes of what the child says, or ``None`` where it ends before."""
+    def _read(self, size: int, until: float) -> bytes | None:
+        """Exactly so many bytes of what the child says; ``None`` if it ends or is late before."""
         stream = self.process.stdout
         assert stream is not None
         found = bytearray()
-        # Past the buffer of the stream: what lay in it already, no selector would ever announce.
-        while len(found) < size:
-            piece = os.read(stream.fileno(), size - len(found))
-            if not piece:
-                return None
-            found += piece
+        with selectors.DefaultSelector() as selector:
+            selector.register(stream, selectors.EVENT_READ)
+            # Past the buffer of the stream: what lay in it already, no selector would announce.
+            while len(found) < size:
+                ready = selector.select(max(0.0, until - time.monotonic()))
+                piece = os.read(stream.fileno(), size - len(found)) if ready else b""
+                if not piece:
+                    return None
+                found += piece
         return bytes(found)
 
     def _cause(self) -> str:
@@ -151,13 +160,16 @@ class _Child:
                     stream.close()
 
 
-def _serve(source: BinaryIO, sink: BinaryIO) -> None:
+def _serve(source: BinaryIO, sink: BinaryIO, *, small_stack: bool) -> None:
     sink.write(_SIZE.pack(0))  # ready: from here on, a death is the document's doing
     sink.flush()
     while len(head := source.read(_SIZE.size)) == _SIZE.size:
         names, raw = marshal.loads(source.read(_SIZE.unpack(head)[0]))  # noqa: S302 - our parent
         for name in names:
-            seen = outcome(BY_NAME[name], raw)
+            config = BY_NAME[name]
+            if small_stack:
+                config = replace(config, parse=partial(_in_thread, config.parse))
+            seen = outcome(config, raw)
             answer = marshal.dumps((seen.kind, seen.value, seen.error), 2)
             sink.write(_SIZE.pack(len(answer)) + answer)
             sink.flush()
@@ -167,13 +179,28 @@ def _main(thread_stack: int) -> None:
     # Whatever a library prints must not stand between two answers.
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    if not thread_stack:
-        _serve(sys.stdin.buffer, sink)
-        return
-    threading.stack_size(thread_stack)
-    thread = threading.Thread(target=_serve, args=(sys.stdin.buffer, sink))
+    if thread_stack:
+        threading.stack_size(thread_stack)
+    _serve(sys.stdin.buffer, sink, small_stack=bool(thread_stack))
+
+
+def _in_thread(parse: Parse, raw: bytes) -> object:
+    """What ``parse`` gives or raises, after a thread of its own has run it."""
+    values: list[object] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            values.append(at_depth(parse, raw))
+        except BaseException as error:  # noqa: BLE001 - raised again where it is looked at
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
     thread.start()
     thread.join()
+    for error in errors:
+        raise error
+    return values[0]
 
 
 if __name__ == "__main__":

@@ -139,9 +139,17 @@ def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path, started, wo
     assert (process.returncode, err) == (0, b"")
 
 
-@pytest.mark.parametrize("closed", ["<&- >&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
-def test_closed_and_full_streams_change_no_exit_code(hostile: Path, closed: str) -> None:
-    words = f"{sys.executable} -m fuzz {' '.join(FEW)} --target hostile:prints {closed}"
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "--target hostile:prints <&- >&-",
+        "--target hostile:prints 2>&-",
+        "--target hostile:prints <&- >&- 2>&-",
+        "--target planted:healthy 2>/dev/full",
+    ],
+)
+def test_closed_and_full_streams_change_no_exit_code(hostile: Path, rest: str) -> None:
+    words = f"{sys.executable} -m fuzz {' '.join(FEW)} {rest}"
     ran = subprocess.run(
         words,
         shell=True,

@@ -8,6 +8,7 @@ import pytest
 
 from targets.errors import TargetError
 from targets.parsers import worker
+from targets.parsers.canonical import encode
 from targets.parsers.configs import BY_NAME
 from targets.parsers.outcomes import outcomes
 from targets.parsers.worker import isolated_outcomes
@@ -27,6 +28,14 @@ def parse(raw):
         os._exit(7)
     if raw == b"hang":
         time.sleep(600)
+    if raw == b"half":
+        os.write(3, b"XX")  # the copy of stdout that answers go through
+        time.sleep(600)
+    if raw == b"nest":
+        value = []
+        for _ in range(1_998):
+            value = [value]
+        return value
     print("noise on stdout", flush=True)
     return [raw.decode()]
 
@@ -61,7 +70,8 @@ def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "error"), [(b"segv", "SIGSEGV"), (b"exit", "exit 7"), (b"hang", "timeout")]
+    ("raw", "error"),
+    [(b"segv", "SIGSEGV"), (b"exit", "exit 7"), (b"hang", "timeout"), (b"half", "timeout")],
 )
 @pytest.mark.usefixtures("deadly")
 def test_the_guilty_document_is_named_and_the_others_go_on(raw: bytes, error: str) -> None:
@@ -83,6 +93,28 @@ def test_deep_nesting_is_an_outcome_even_on_a_small_stack() -> None:
     seen = isolated_outcomes(CONFIGS, [deep, b"[]"], thread_stack=256 * 1024)
     assert [one.kind for one in seen[1]] == ["accept", "accept"]
     assert all(one.kind != "accept" for one in seen[0])
+
+
+@pytest.mark.usefixtures("deadly")
+def test_a_value_that_needs_more_stack_than_its_parser_is_no_death_of_it() -> None:
+    nested: list[object] = []
+    for _ in range(1_998):
+        nested = [nested]
+    seen = isolated_outcomes(CONFIGS, [b"nest"], thread_stack=256 * 1024)[0]
+    assert seen[1] == Outcome("accept", encode(nested))
+
+
+def test_what_a_parser_raises_in_a_thread_is_its_outcome() -> None:
+    raws = [b"[1,", b"\xff", b"[1]", b"[" * 5_000]
+    here = [outcomes(CONFIGS, raw) for raw in raws]
+    assert isolated_outcomes(CONFIGS, raws, thread_stack=1024 * 1024) == here
+
+
+def test_a_child_that_ended_while_it_had_nothing_to_do_is_no_death_of_a_parser() -> None:
+    isolated_outcomes(CONFIGS, [b"1"])
+    worker._children[0].process.kill()
+    worker._children[0].process.wait()
+    assert [one.kind for one in isolated_outcomes(CONFIGS, [b"1"])[0]] == ["accept"] * 2
 
 
 def test_a_child_that_does_not_start_is_no_death_of_a_parser(
