@@ -16,7 +16,7 @@ from typing import Any
 
 from oracles.records import Verdict
 
-__all__ = ["DEEPEST", "UNKNOWN", "LongInteger", "judge_document"]
+__all__ = ["DEEPEST", "UNKNOWN", "LongInteger", "forget_long_documents", "judge_document"]
 
 _SPACE = r"[ \t\n\r]*+"
 _STRING = r'"((?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+)"'
@@ -89,6 +89,11 @@ def _judge(raw: bytes, max_depth: int) -> tuple[Verdict, Verdict]:
 # A frame is judged once for each policy and profile, and what gateways answer is always the same.
 _remembered = lru_cache(maxsize=256)(_judge)
 _remembered_long = lru_cache(maxsize=2)(_judge)
+
+
+def forget_long_documents() -> None:
+    """Let go of the long documents that were judged last, with their values."""
+    _remembered_long.cache_clear()
 
 
 def _offset(text: str, at: int) -> int:
