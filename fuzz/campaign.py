@@ -24,6 +24,7 @@ from fuzz.store import Store
 from fuzz.worker import UNBEGUN, Batch, Share, give, in_flight, work
 from oracles.records import Finding, finding
 from strategies.records import Case
+from targets.command.memory import peak_of_group
 from targets.parsers.configs import library_versions
 
 if TYPE_CHECKING:
@@ -64,8 +65,10 @@ class _State:
     versions: dict[str, str]
     tally: Tally = field(default_factory=Tally)
     found: int = 0
+    peak_bytes: int = 0
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: Batch, peak_bytes: int) -> None:
+        self.peak_bytes = max(self.peak_bytes, peak_bytes)
         for each, case in batch.found:
             self.save(each, case)
         self.tally.add(batch.tally)
@@ -151,7 +154,7 @@ def campaign(  # noqa: PLR0913 - the whole of a campaign's input, once
         reason = _Fleet(plan, budget, state, guided).run(shares)
     explored = guided.guide.explored() if guided else ()
     seconds = time.monotonic() - state.begun
-    listener(Finished(seconds, state.tally, state.found, reason, explored))
+    listener(Finished(seconds, state.tally, state.found, reason, explored, state.peak_bytes))
     return state.found
 
 
@@ -268,7 +271,7 @@ class _Fleet:
             return
         if isinstance(said, Failed):
             raise said.raised()
-        self.state.take(said)
+        self.state.take(said, peak_of_group(worker.process.pid or 0))
         if said.last:
             del self.running[worker.pipe]
             end_of(worker.process)  # a thread that a target left behind may not let it go

@@ -107,7 +107,8 @@ class Finished:
     """The campaign has ended; ``reason`` is ``done``, ``interrupted`` or ``hopeless``.
 
     Hopeless are targets of which every case ends the process: the rest was left out.
-    ``explored`` holds the last figures of each coverage-guided target.
+    ``explored`` holds the last figures of each coverage-guided target. ``peak_bytes`` is the most
+    resident memory that a worker, or a process of it, was seen to need; 0 where that is unknown.
     """
 
     seconds: float
@@ -115,6 +116,7 @@ class Finished:
     found: int
     reason: str = "done"
     explored: tuple[Explored, ...] = ()
+    peak_bytes: int = 0
 
 
 Event = Started | Progress | Explored | Found | Finished

@@ -131,7 +131,10 @@ def as_table(end: Finished, found: Iterable[Found]) -> str:
     lines += [""] if findings else []
     if end.explored:
         lines += ["Coverage-guided:", *[f"  {explored(each)}" for each in end.explored], ""]
-    return "\n".join([*lines, *_coverage(end.tally)])
+    lines += _coverage(end.tally)
+    if end.peak_bytes:
+        lines += ["", f"Memory: at most {end.peak_bytes / 1e6:,.0f} MB in a worker."]
+    return "\n".join(lines)
 
 
 def _verdict(end: Finished) -> str:
@@ -185,6 +188,7 @@ def as_json(end: Finished, found: Iterable[Found]) -> str:
             for each in found
         ],
         "new": end.found,
+        "peak_bytes": end.peak_bytes,
         "reason": end.reason,
         "seconds": round(end.seconds, 3),
         "tally": asdict(end.tally),

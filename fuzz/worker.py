@@ -18,6 +18,7 @@ from fuzz.apart import settle, telling
 from fuzz.drivers import BLOCK, block
 from fuzz.events import Tally
 from fuzz.examine import Examiner
+from fuzz.memory import is_heavy, relieve
 from fuzz.plan import Plan, build
 from oracles.records import Finding
 from strategies.records import Case
@@ -85,6 +86,8 @@ class _Teller:
             if each.signature not in self.reported:
                 self.reported.add(each.signature)
                 self.found.append((each, case))
+        if is_heavy(case):
+            relieve()
         now = time.monotonic()
         if self.found or now - self.told > _EVERY:
             self.tell()

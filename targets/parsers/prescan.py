@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["MAX_DEPTH", "PrescanError", "behind_prescan", "prescan"]
+__all__ = ["MAX_DEPTH", "PrescanError", "behind_prescan", "forget_long_scans", "prescan"]
 
 MAX_DEPTH = 128
 _MAX_NUMBER = 1_000
@@ -165,3 +165,8 @@ def _result(raw: bytes) -> tuple[str, str]:
 # Every strict sibling, and every gateway over one, reads the same document: it is scanned once.
 _remembered = lru_cache(maxsize=256)(_result)
 _remembered_long = lru_cache(maxsize=1)(_result)
+
+
+def forget_long_scans() -> None:
+    """Let go of the long document that was scanned last."""
+    _remembered_long.cache_clear()
