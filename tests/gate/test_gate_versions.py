@@ -26,6 +26,7 @@ from fuzz.gate.wire import Wording
 from strategies.records import VERSIONS
 from targets.command.records import Launch
 
+SERVER = Path(__file__).parent / "servers" / "reference.py"
 NOMINEE = Nominee("record", '{"action":"{nonce}"}')
 EVERY = list(product(VERSIONS, ("close", "continue"), ("strict", "spec")))
 FRESH = 1
@@ -70,8 +71,7 @@ class Server:
 
 @pytest.mark.parametrize(("version", "policy", "profile"), EVERY)
 def test_the_reference_gateway_shows_nothing(version, policy, profile):
-    words = ("--version", version, "--policy", policy, "--profile", profile)
-    launch = Launch((sys.executable, "-m", "targets.gateway", *words))
+    launch = Launch((sys.executable, str(SERVER), version, policy, profile))
     options = Options(profile, policy, version, NOMINEE, effects=("http",), patience=20.0)
     lab = Lab(launch, options)
     try:

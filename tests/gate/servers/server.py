@@ -14,7 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import bare  # noqa: F401 - must come before what it makes cheap
 
 from strategies.contract import DEFAULT_TOOLS, Contract
 from targets.gateway.session import ReferenceGateway
