@@ -8,7 +8,7 @@ as it was found where the small one fails there.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from fuzz.crashes.reduce import reduce
@@ -24,6 +24,7 @@ __all__ = ["Confirmed", "Confirmer", "Examined"]
 
 _GRACE = 0.3
 _HEAVY = 100_000
+_WIDTH = 16
 _LEAST_FRESH = 5.0
 """Seconds below which shrinking by fresh processes is not begun."""
 _NO_WARM = ("liveness", "session")
@@ -47,6 +48,11 @@ class Examined:
     seen: Seen
     charges: list[Charge]
 
+    def confirmed(self, signature: str = "") -> list[Confirmed]:
+        """What was shown, or only that of one signature."""
+        wanted = [c for c in self.charges if signature in ("", c.finding.signature)]
+        return [Confirmed(charge, self.prepared, self.seen) for charge in wanted]
+
 
 @dataclass(slots=True)
 class Confirmer:
@@ -62,11 +68,14 @@ class Confirmer:
     seconds: float
     number: Callable[[], int]
 
-    def examine(self, prepared: Ready, *, grace: float = _GRACE) -> Examined:
-        """A trial in a fresh process, under names of its own, beside its control session."""
+    def examine(self, prepared: Ready, *, grace: float = _GRACE, full: bool = True) -> Examined:
+        """A trial in a fresh process, under names of its own, beside its control session.
+
+        ``full`` is for :meth:`Lab.patience`.
+        """
         contract = self.facts.contract(self.lab.options.profile, prepared.trial.case.version)
         fresh = renamed(prepared, self.number(), contract)
-        seen = self.lab.run(fresh, self.facts, grace=grace)
+        seen = self.lab.run(fresh, self.facts, grace=grace, full=full)
         charges = self._judge(fresh, seen)
         if any(charge.finding.rule == "act-unfounded" for charge in charges):
             # Once more: what the server does at its own time may have missed the control session.
@@ -84,10 +93,10 @@ class Confirmer:
         server that hangs in a fresh process has merely lost a reply in one that is shared.
         """
         small = self._shrunk(prepared, signature)
-        found = self.examine(small)
-        if small is not prepared and not _shows(found.charges, signature):
+        found = self.examine(small, grace=0.0)  # what shows at once need not be waited for
+        if not _shows(found.charges, signature):
             found = self.examine(prepared)
-        return [Confirmed(charge, found.prepared, found.seen) for charge in found.charges]
+        return found.confirmed()
 
     def _shrunk(self, prepared: Ready, signature: str) -> Ready:
         """The smallest form that still shows the signature, in a living server if that is safe."""
@@ -98,28 +107,52 @@ class Confirmer:
         fast = self.warm is not None and trial.warm and signature.split("|")[1] not in _NO_WARM
         if not fast and self.seconds < _LEAST_FRESH:
             return prepared
-        keeps = self._warm_keeps if fast else self._cold_keeps
         opening = trial.case.data[: trial.opening] if fast else b""
         rest = trial.case.data[len(opening) :]
+        deadline = min(time.monotonic() + self.seconds, self.lab.deadline)
+
+        def keep(many: Sequence[bytes]) -> list[bool]:
+            if fast:
+                return self._warm_keeps(trial, opening, many, signature, deadline)
+            return [self._cold_keeps(trial, data, signature) for data in many]
+
         try:
             small = reduce(
                 rest,
-                lambda data: keeps(trial, opening, data, signature),
-                deadline=time.monotonic() + self.seconds,
+                lambda data: keep([data])[0],
+                deadline=deadline,
+                keeps_many=keep,
+                width=_WIDTH if fast else 1,
             ).data
         except ValueError:  # it can't be shown twice: the form as found has its chance
             return prepared
         return self._made(trial, opening + small, trial.number)
 
-    def _warm_keeps(self, trial: Trial, opening: bytes, data: bytes, signature: str) -> bool:
+    def _warm_keeps(
+        self,
+        trial: Trial,
+        opening: bytes,
+        many: Sequence[bytes],
+        signature: str,
+        deadline: float,
+    ) -> list[bool]:
+        """Which of several forms show the signature, asked for all at once."""
         assert self.warm is not None
-        prepared = self._made(trial, opening + data, self.number())
-        seen = self.warm.alone(prepared, min(1.0, self.lab.options.patience))
-        return _shows(judge(prepared, seen, self.facts), signature)
+        made = [
+            self._made(trial, opening + data, self.number()) if data.endswith(b"\n") else None
+            for data in many  # what has no LF would be glued to the next
+        ]
+        late = lambda: time.monotonic() > deadline  # noqa: E731
+        shown = {
+            prepared.trial.number
+            for prepared, seen in self.warm.screen(filter(None, made), late, hasty=True)
+            if _shows(judge(prepared, seen, self.facts), signature)
+        }
+        return [each is not None and each.trial.number in shown for each in made]
 
-    def _cold_keeps(self, trial: Trial, opening: bytes, data: bytes, signature: str) -> bool:
-        made = self._made(trial, opening + data, trial.number)
-        return _shows(self.examine(made, grace=0.1).charges, signature)
+    def _cold_keeps(self, trial: Trial, data: bytes, signature: str) -> bool:
+        made = self._made(trial, data, trial.number)
+        return _shows(self.examine(made, grace=0.1, full=False).charges, signature)
 
     def _made(self, trial: Trial, data: bytes, number: int) -> Ready:
         case = case_from_bytes(restamp(data, number), protocol=trial.case.version)

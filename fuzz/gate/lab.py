@@ -7,6 +7,7 @@ raw bytes is all that a replay needs.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -43,9 +44,12 @@ Key = tuple[type, str | int]
 """An id with its type: ``1`` and ``"1"`` are two ids."""
 
 _GRACE = 0.1
+_SOON, _PACES = 0.01, 5
 _MOST_BITS = 256
 _DYING = 2.0
 """How long a process that closed its stdout is given to end."""
+_HURRY = 1.0
+"""Seconds for a reply, once a server is known to leave some out or when the time is up."""
 _HOOKS = frozenset({"python", "node"})
 
 
@@ -152,7 +156,10 @@ class Lab:
         self.processes = 0
         self.absent: dict[str, str] = {}
         self.blind: dict[str, str] = {}
+        self.deadline = math.inf
+        """When the time is up, by the monotonic clock: replies are hardly waited for after it."""
         self._spares: Spares[Watched] = Spares(self._start, ahead)
+        self._patience = options.patience
 
     def _start(self) -> Watched:
         watching = Watching(self.options.watch or _folder(self.launch))
@@ -191,26 +198,47 @@ class Lab:
         """End what was started ahead."""
         self._spares.close()
 
-    def run(self, prepared: Ready, facts: Facts, *, grace: float = _GRACE) -> Seen:
-        """One trial in a fresh process, ended by force unless the trial ends stdin itself."""
+    def hurry(self) -> None:
+        """Not wait at length again for replies that this server is known to leave out."""
+        self._patience = min(self.options.patience, _HURRY)
+
+    def patience(self, *, full: bool = True) -> float:
+        """Seconds to wait for one reply: all of one's patience only where it is the first time."""
+        most = self.options.patience if full else self._patience
+        left = max(_HURRY, self.deadline - time.monotonic())
+        return min(most, left)
+
+    def run(
+        self, prepared: Ready, facts: Facts, *, grace: float = _GRACE, full: bool = True
+    ) -> Seen:
+        """One trial in a fresh process, ended by force unless the trial ends stdin itself.
+
+        ``full`` is for :meth:`patience`.
+        """
         watched = self.fresh()
         try:
-            return self._run(watched, prepared, facts, grace)
+            return self._run(watched, prepared, facts, grace, self.patience(full=full))
         finally:
             watched.stop()
 
-    def _run(self, watched: Watched, prepared: Ready, facts: Facts, grace: float) -> Seen:
+    def _run(
+        self, watched: Watched, prepared: Ready, facts: Facts, grace: float, patience: float
+    ) -> Seen:
         began = time.monotonic()
         session, trial = watched.session, prepared.trial
         replies = Replies(session, trial.case.version)
-        self.send(session, prepared, replies)
-        complete = replies.wait(prepared.owed, self.options.patience)
+        sent = self.send(session, prepared, replies)
+        complete = replies.wait(prepared.owed, patience)
         if session.process.stdout.ended:
             session.process.wait(_DYING)
-        alive = not session.process.gone and (complete or self._answers(session, facts))
+        gone = session.process.gone
+        alive = not gone and (complete or self._answers(session, facts, patience))
         session.process.measure()
         # Where no reply is owed, only the end of stdin shows that everything was read.
         eof = trial.eof or facts.policy == "close" or not prepared.owed
+        # What comes late comes soon after: how soon, the server's own pace tells.
+        pace = time.monotonic() - sent
+        grace = min(grace, max(_SOON, _PACES * pace)) if complete else grace
         ending, status = self._end(session, grace, eof=eof, alive=alive)
         effects = tuple(watched.recording.take())
         return Seen(
@@ -226,14 +254,18 @@ class Lab:
             session.process.peak_bytes,
             time.monotonic() - began,
             fresh=True,
+            hurried=not complete and patience < self.options.patience,
         )
 
-    def send(self, session: Session, prepared: Ready, replies: Replies) -> None:
-        """Send the case; wait after each ``initialize`` that a server has to answer."""
+    def send(self, session: Session, prepared: Ready, replies: Replies) -> float:
+        """Send the case; wait after each ``initialize`` that a server has to answer.
+
+        Gives the time of the last write.
+        """
         data, start = prepared.trial.case.data, 0
         if prepared.trial.case.cuts:
             session.send(data, prepared.trial.case.cuts)
-            return
+            return time.monotonic()
         for frame in prepared.judgement.frames:
             if frame.method == "initialize" and is_owed(frame):
                 session.send(data[start : frame.end])
@@ -241,14 +273,16 @@ class Lab:
                 keys = [(type(name), name) for name in frame.ids]
                 replies.wait(keys, self.options.start_patience)
         session.send(data[start:])
+        return time.monotonic()
 
-    def _answers(self, session: Session, facts: Facts) -> bool:
+    @staticmethod
+    def _answers(session: Session, facts: Facts, patience: float) -> bool:
         """Whether a server that kept a reply back answers at all: asked on a line of its own."""
         if facts.policy == "close":
             return not session.process.gone
         ident = Names(LAST).ident("s")
         session.send(b"\n" + ping(facts.version, ident).raw)
-        return session.wait_for([ident.strip(b'"')], self.options.patience)
+        return session.wait_for([ident.strip(b'"')], patience)
 
     def _end(self, session: Session, grace: float, *, eof: bool, alive: bool) -> tuple[Ending, str]:
         process = session.process

@@ -26,17 +26,19 @@ _T = TypeVar("_T", bound=Cold)
 _FIRST_CAUSES = ("talkative", "verbose", "eof-at-once", "stderr-merged", "no-configuration")
 """The starts that clients and packagers meet first; after them come those that cost no wait."""
 _CLASSIC = "ugly"
+_WARM_TURNS = 4
+"""Turns of the vocabulary in a living server for an eighth of one in fresh processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
     """Trials for a living server, and what needs fresh ones, each in the order of its turn."""
 
-    warm: tuple[Trial, ...]
+    warm: tuple[Trial, ...] | Iterator[Trial]
     cold: tuple[Cold, ...]
 
     def __len__(self) -> int:
-        return len(self.warm) + len(self.cold)
+        return len(self.cold) + (len(self.warm) if isinstance(self.warm, tuple) else 0)
 
     def all_cold(self) -> list[Cold]:
         """All of it in fresh processes: for servers that serve one trial each."""
@@ -120,4 +122,12 @@ def _turns(maker: Maker, numbers: Iterator[int]) -> Iterator[Stage]:
     yield _stage(replace(t, warm=False, opening=0) for t in maker.damage(numbers, heavy=True))
     for turn in count(1):
         again = replace(maker, seed=maker.seed + turn)
-        yield _stage([*again.damage(numbers), *in_turn(again.elsewhere(numbers))[turn::8]])
+        cold = in_turn(again.elsewhere(numbers))[turn::8]
+        yield Stage(_warm_turns(maker, turn, numbers), tuple(_by_worth(cold)))
+
+
+def _warm_turns(maker: Maker, turn: int, numbers: Iterator[int]) -> Iterator[Trial]:
+    """What a living server gets through in no time, made while it does."""
+    for part in range(_WARM_TURNS):
+        again = replace(maker, seed=maker.seed + turn * _WARM_TURNS + part)
+        yield from (trial for trial in again.damage(numbers) if trial.warm)

@@ -171,8 +171,9 @@ class Trial:
     ``case`` is a complete stdin. ``opening`` counts the bytes of its handshake where that comes
     first and whole, so that a warm session, which has had one, is sent only what follows; ``warm``
     says that it can be sent to one. ``name`` is the damage or the idea; ``eof`` says that stdin
-    ends with the case. ``number`` is that of its names. ``parts`` are the trials that share this
-    one's process: each is run alone where the whole shows anything.
+    ends with the case. ``number`` is that of its names, ``origin`` that of the trial that it is a
+    copy of, 0 for none. ``parts`` are the trials that share this one's process: each is
+    run alone where the whole shows anything.
     """
 
     name: str
@@ -184,6 +185,7 @@ class Trial:
     number: int = 0
     warm: bool = False
     parts: tuple[Trial, ...] = ()
+    origin: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ class Seen:
     waited for; ``alive`` that the server still answered afterwards. ``ending`` is of a process that
     ended by itself, or hung; ``status`` says how. ``since`` counts the bytes of the case that were
     not sent, since a living server has had its handshake; ``fresh`` says that the process was sent
-    nothing else.
+    nothing else, ``hurried`` that a reply was not given all the time that it may take.
     """
 
     lines: tuple[bytes, ...]
@@ -210,6 +212,7 @@ class Seen:
     seconds: float = 0.0
     since: int = 0
     fresh: bool = False
+    hurried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,14 +231,19 @@ class Attempt:
 class Tally:
     """What was exercised: trials by family and place, frames, processes, and what was left out.
 
-    ``skipped`` names the trials that were planned and not run, by ``"FAMILY PLACE"``.
+    ``copies`` counts trials that were sent again under new names, which is all that is told of
+    them. ``skipped`` names the trials that were planned and not run, by ``"FAMILY PLACE"``.
+    ``unconfirmed`` counts by signature what a fresh process did not show again, ``pending`` what
+    there was no time to run again.
     """
 
     attempts: dict[tuple[str, str], Attempt] = field(default_factory=dict)
     frames: int = 0
+    copies: int = 0
     processes: int = 0
     skipped: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unconfirmed: dict[str, int] = field(default_factory=dict)
+    pending: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,11 @@ def _notes(report: Report) -> Iterator[str]:
         yield ""
         yield "Seen in a living server and not again in a fresh one, so not counted:"
         yield from (printable(f"  {signature}") for signature in doubts)
+    pending = report.tally.pending
+    if pending:
+        yield ""
+        yield "Not confirmed: the time was spent before it could be run again in a fresh process:"
+        yield from (printable(f"  {signature}") for signature in pending)
     yield from (printable(note) for note in report.notes)
 
 
@@ -190,9 +195,11 @@ def as_json(report: Report) -> str:
             for (family, place), each in sorted(report.tally.attempts.items())
         ],
         "frames": report.tally.frames,
+        "copies": report.tally.copies,
         "processes": report.tally.processes,
         "skipped": report.tally.skipped,
         "unconfirmed": report.tally.unconfirmed,
+        "not_confirmed_in_time": report.tally.pending,
         "recorders": dict(report.recorders),
         "recorders_off": dict(report.absent),
         "notes": list(report.notes),

@@ -1,22 +1,23 @@
 """The whole gate: learn, smoke, screen, confirm, report, within a budget.
 
-The key insight: one place decides what is new. Whatever a trial shows is led to a signature; the
-first of each is run again in a fresh process, made small and put on disk before the next trial, and
-every later one is only counted.
+The key insight: the time that was given is for everything, so what is begun is bounded by what is
+left of it: first what a living server answers in no time, then what its answers made suspect, then
+what needs a process of its own.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 
 from fuzz.gate.cases import Maker
 from fuzz.gate.causes import Cause
-from fuzz.gate.confirm import Confirmed, Confirmer
+from fuzz.gate.confirm import Confirmed, Confirmer, Examined
 from fuzz.gate.controls import Controls
 from fuzz.gate.files import Filing, shown_command
 from fuzz.gate.gravity import gravest_first
@@ -24,13 +25,12 @@ from fuzz.gate.lab import Lab, Ready, ready
 from fuzz.gate.learn import learn
 from fuzz.gate.left import Todo, gap
 from fuzz.gate.plan import Cold, Plan, Stage, plan
+from fuzz.gate.pursuit import Pursuit
 from fuzz.gate.records import (
     Attempt,
     Begun,
     Budget,
     Facts,
-    Flaw,
-    FlawFound,
     Listener,
     Options,
     Report,
@@ -41,8 +41,9 @@ from fuzz.gate.records import (
 )
 from fuzz.gate.redact import Redactor
 from fuzz.gate.smoke import at_the_end, missing_tools, prepared_crowd
+from fuzz.gate.splice import Remembered, Templates
 from fuzz.gate.startup import Starts, StartupFinding
-from fuzz.gate.verdicts import Charge, acted, judge, usable
+from fuzz.gate.verdicts import Charge, acted, usable
 from fuzz.gate.warm import Warm
 from fuzz.gate.wire import Wording
 from fuzz.store import Store, case_from_bytes
@@ -51,7 +52,7 @@ from targets.command.records import Launch
 __all__ = ["SECONDS", "ahead", "gate"]
 
 SECONDS: dict[Budget, float] = {"quick": 30.0, "release": 300.0, "nightly": 3_600.0}
-"""How long new trials are begun."""
+"""How long a run takes, what it confirms included."""
 
 _SHRINK: dict[Budget, float] = {"quick": 1.0, "release": 10.0, "nightly": 60.0}
 _CLASSIC_SHARE, _WARM_SHARE, _ALL = 0.7, 0.85, 1.0
@@ -103,11 +104,7 @@ class _Runner:
     seconds: float
     began: float = field(default_factory=time.monotonic)
     tally: Tally = field(default_factory=Tally)
-    flaws: dict[str, Flaw] = field(default_factory=dict)
-    doubts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    suspects: dict[str, list[Ready]] = field(default_factory=dict)
-    base: Seen | None = None
     todo: Todo = field(default_factory=Todo)
     done: int = 0
     told: float = 0.0
@@ -115,13 +112,15 @@ class _Runner:
     maker: Maker = field(init=False)
     confirmer: Confirmer = field(init=False)
     filing: Filing = field(init=False)
+    pursuit: Pursuit = field(init=False)
+    judge: Remembered = field(init=False)
     warm: Warm = field(init=False)
     starts: Starts = field(init=False)
 
     def __post_init__(self) -> None:
         options, facts = self.lab.options, self.facts
         self.maker = Maker(facts, Wording.of(facts.nominee), facts.version, options.seed)
-        self.warm = Warm(self.lab, facts)
+        self.warm, self.judge = Warm(self.lab, facts), Remembered(facts)
         self.starts = Starts(self.lab.launch, facts, options, ahead=ahead(facts) // 2)
         self.confirmer = Confirmer(
             self.lab,
@@ -133,6 +132,9 @@ class _Runner:
         )
         hide = Redactor.of(self.lab.launch)
         self.filing = Filing(self.store, self.lab.launch, options, facts, hide)
+        late = partial(self._late, _ALL)
+        self.pursuit = Pursuit(self.confirmer, self.filing, self.listener, self.tally, late)
+        self.lab.deadline = self.began + self.seconds
 
     def run(self, crashes: Path) -> str:
         """Everything, until the budget is spent; says how it ended."""
@@ -163,13 +165,13 @@ class _Runner:
             again = {c.finding.signature for _ in range(_TRIES) for c in self._crowd_again()}
             for charge in charges:
                 if charge.finding.signature in again:
-                    self._file(Confirmed(charge, prepared, seen))
+                    self.pursuit.file(Confirmed(charge, prepared, seen))
         for charge in missing_tools(self.facts, self.lab.options.expected_tools):
-            self._file(Confirmed(charge, prepared, seen))
+            self.pursuit.file(Confirmed(charge, prepared, seen))
         good = self.confirmer.examine(self._ready(self.maker.good(next(self.numbers))))
-        self.base = good.seen
+        self.judge.base = good.seen
         self.confirmer.controls.learn(good.seen)
-        self._take(good.prepared, good.charges)
+        self._take(good.prepared, good)
 
     def _crowd_again(self) -> list[Charge]:
         prepared = prepared_crowd(self.maker, self.lab, self.facts, next(self.numbers))
@@ -191,7 +193,7 @@ class _Runner:
         lines = tuple(started.stdout.split(b"\n"))
         seen = Seen(lines[:-1], lines[-1], stderr=started.stderr, stdin=started.stdin)
         confirmed = Confirmed(Charge(found.finding, found.offending), self._ready(trial), seen)
-        self._file(confirmed, launch=started.launch)
+        self.pursuit.file(confirmed, launch=started.launch)
 
     def _stages(self, todo: Plan) -> bool:
         """The classic inputs first, then the rest; say whether all were run.
@@ -201,13 +203,14 @@ class _Runner:
         screened = self._screen(todo.classic.warm)
         left = self._fresh(self._cold(todo.classic), _CLASSIC_SHARE)
         screened = self._screen(todo.rest.warm) and screened
-        self._pursue()
+        self.pursuit.pursue()
         left = self._fresh([*left, *self._cold(todo.rest)])
+        templates = Templates(self.numbers)
         for more in todo.more:
             if self._late(_ALL):
                 break
-            self._screen(more.warm)
-            self._pursue()
+            self._screen(more.warm, templates)
+            self.pursuit.pursue()
             self._fresh(self._cold(more))
         return screened and not left
 
@@ -219,28 +222,28 @@ class _Runner:
     def _cold(self, stage: Stage) -> Sequence[Cold]:
         return stage.cold if self._shares else stage.all_cold()
 
-    def _screen(self, trials: tuple[Trial, ...]) -> bool:
-        """Trials in a living server, until their share of the budget is spent."""
+    def _screen(self, trials: Iterable[Trial], templates: Templates | None = None) -> bool:
+        """Trials in a living server, until their share of the budget is spent; says if all were."""
         if not self._shares:
             return True
-        left = {trial.number: trial for trial in trials}
-        everything = map(self._ready, trials)
-        for prepared, seen in self.warm.screen(everything, lambda: self._late(_WARM_SHARE)):
-            left.pop(prepared.trial.number, None)
-            charges = judge(prepared, seen, self.facts, self.base)
+        left: set[int | None] = {None}
+
+        def made() -> Iterator[Ready]:
+            for trial in trials:
+                left.add(trial.number)
+                yield self._ready(trial)
+            left.discard(None)
+
+        late = partial(self._late, _ALL if templates else _WARM_SHARE)
+        for prepared, seen in self.warm.screen(made(), late, templates=templates):
+            left.discard(prepared.trial.number)
+            charges = self.judge.judge(prepared, seen)
             # How often files changed between two looks is told in fresh processes only.
             certain = [c for c in charges if c.finding.rule not in _COUNTED]
             self._count(prepared, certain)
             for charge in charges:
-                self.suspects.setdefault(charge.finding.signature, []).append(prepared)
+                self.pursuit.suspect(prepared, charge.finding.signature)
         return not left
-
-    def _pursue(self) -> None:
-        """Run again what looked wrong, the simplest trial of each signature first."""
-        suspects, self.suspects = self.suspects, {}
-        for signature, trials in suspects.items():
-            for prepared in sorted(trials, key=lambda each: len(each.trial.case.data)):
-                self._follow(prepared, signature)
 
     def _fresh(self, items: Iterable[Cold], share: float = _ALL) -> list[Cold]:
         """What needs fresh processes, until a share of the budget is spent; gives what is left."""
@@ -258,26 +261,27 @@ class _Runner:
     def _tried(self, trial: Trial) -> None:
         """One trial in a fresh process; where one for many shows anything, each of them alone."""
         prepared = self._ready(trial)
-        charges = self.confirmer.examine(prepared, grace=0.1).charges
-        for part in trial.parts if charges else ():
+        shown = self.confirmer.examine(prepared, grace=0.1, full=False)
+        for part in trial.parts if shown.charges else ():
             self._tried(part)
-        self._take(prepared, charges)
+        self._take(prepared, shown)
 
     def _ready(self, trial: Trial) -> Ready:
         contract = self.facts.contract(self.lab.options.profile, trial.case.version)
         return ready(trial, contract)
 
-    def _take(self, prepared: Ready, charges: list[Charge]) -> None:
+    def _take(self, prepared: Ready, shown: Examined) -> None:
         """Count a trial, and follow what it showed for the first time."""
-        self._count(prepared, charges)
-        for charge in charges:
-            self._follow(prepared, charge.finding.signature)
+        self._count(prepared, shown.charges)
+        for charge in shown.charges:
+            self.pursuit.follow(prepared, charge.finding.signature, shown)
 
     def _count(self, prepared: Ready, charges: list[Charge]) -> None:
         trial = prepared.trial
         self.todo.done(trial)
         self._tally(trial.family, trial.place, acted=acted(charges), usable=usable(charges))
         self.tally.frames += len(trial.case.frames)
+        self.tally.copies += bool(trial.origin)
 
     def _tally(self, family: str, place: str, *, acted: bool, usable: bool) -> None:
         attempt = self.tally.attempts.get((family, place), Attempt())
@@ -289,32 +293,7 @@ class _Runner:
         now = time.monotonic() - self.began
         if now - self.told >= _TOLD_EVERY:
             self.told = now
-            self.listener(Step(now, self.done, len(self.flaws)))
-
-    def _follow(self, prepared: Ready, signature: str) -> None:
-        name = prepared.trial.name
-        known = self.flaws.get(signature)
-        if known is not None:
-            if name not in known.trials:
-                self.flaws[signature] = replace(known, trials=(*known.trials, name))
-            return
-        if self.doubts.get(signature, 0) >= _TRIES:
-            return
-        confirmed = self.confirmer.confirm(prepared, signature)
-        for found in confirmed:
-            if found.charge.finding.signature not in self.flaws:
-                self._file(found, name)
-        if signature in self.flaws:
-            self.tally.unconfirmed.pop(signature, None)
-            return
-        self.doubts[signature] = self.doubts.get(signature, 0) + 1
-        if not confirmed:
-            self.tally.unconfirmed[signature] = self.doubts[signature]
-
-    def _file(self, found: Confirmed, trial: str = "", launch: Launch | None = None) -> None:
-        flaw = self.filing.file(found, (trial or found.prepared.trial.name,), launch)
-        self.flaws[flaw.finding.signature] = flaw
-        self.listener(FlawFound(flaw))
+            self.listener(Step(now, self.done, len(self.pursuit.flaws)))
 
     def report(self, reason: str) -> Report:
         """The result."""
@@ -327,15 +306,21 @@ class _Runner:
             self.filing.hide.env(self.lab.launch.env),
             self.lab.options.profile,
             self.budget,
-            gravest_first(self.flaws.values()),
+            gravest_first(self.pursuit.flaws.values()),
             self.tally,
             dict(self.lab.blind),
             dict(self.lab.absent),
             seconds,
             reason,  # type: ignore[arg-type]
             tuple(self.notes),
-            gap(reason, self.tally.skipped, seconds),
+            gap(reason, self.tally.skipped, seconds) or _open_questions(self.tally.pending),
         )
+
+
+def _open_questions(pending: Mapping[str, int]) -> str:
+    """Why a run is no pass whose suspicions were not all looked into."""
+    few = "1 sign of a fault" if len(pending) == 1 else f"{len(pending)} signs of faults"
+    return f"the time was spent before {few} could be run again" if pending else ""
 
 
 def ahead(facts: Facts) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 
 from fuzz.gate.lab import Key, Ready, responses, spelled
-from fuzz.gate.wire import LAST, numbers_in, tokens_in
+from fuzz.gate.wire import LAST, number_of, numbers_in, tokens_in
 from oracles.records import ReplyVerdict
 from oracles.transcript_judge import judge_reply
 from strategies.records import Version
@@ -22,8 +22,8 @@ from targets.command.session import answered_ids
 
 __all__ = ["Flight", "Traffic", "foreign_ids", "last_ids", "warm_ids"]
 
-_SENTINEL = re.compile(rb'"id"[ \t\r]*:[ \t\r]*"wf[0-9a-f]{4}c(\d{6})si"[^\n]*\n')
-_NUMBER = re.compile(rb"wf[0-9a-f]{4}c(\d{6})[a-z]")
+_SENTINEL = re.compile(rb'"id"[ \t\r]*:[ \t\r]*"wf([0-9a-f]{4}c\d{6})si"[^\n]*\n')
+_NUMBER = re.compile(rb"wf([0-9a-f]{4}c\d{6})[a-z]")
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HARMLESS = ("", "mcp-method")
 
@@ -147,7 +147,7 @@ class Traffic:
 
     def _whole(self, piece: bytes, number: bytes) -> bool:
         """Take the lines up to the answer to a sentinel at once, if every one is of its trial."""
-        flight = self.flying.get(int(number))
+        flight = self.flying.get(number_of(number))
         ids = answered_ids(piece)
         if (
             flight is None

@@ -9,13 +9,14 @@ silence has one cause. Whatever looks wrong is run again in a fresh process by o
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 
 from fuzz.gate.lab import Lab, Ready, Replies, Watched
+from fuzz.gate.queue import Queue, apart, fenced, sentinel
 from fuzz.gate.records import Facts, Seen
+from fuzz.gate.splice import Templates
 from fuzz.gate.traffic import Flight, Traffic, foreign_ids, last_ids, warm_ids
 from fuzz.gate.wire import INITIALIZED, LAST, STATELESS, Names, initialize, numbers_in, ping
 from targets.effects.records import Observed
@@ -32,45 +33,12 @@ _LEAST_QUIET, _MOST_QUIET = 0.25, 1.0
 _FENCE = 0.02
 _HASTY = 0.1
 _DYING = 2.0
-_LONG = 65_536
 _APART = 8
 _RETIRED = 16 << 20
 """Bytes of stdout after which a server is let go: all of it is kept while it lives."""
 _TICK = 0.05
 _LOOKING = 10
 """What recorders tell is asked for so seldom that it takes a tenth of the time at most."""
-
-
-@dataclass(slots=True)
-class _Queue:
-    """Trials to be sent: what was behind a silence first; some alone, some to the next server."""
-
-    source: Iterator[Ready]
-    again: deque[Ready] = field(default_factory=deque)
-    apart: list[Ready] = field(default_factory=list)
-    later: list[Ready] = field(default_factory=list)
-    spent: bool = False
-
-    def next(self) -> Ready | None:
-        """The next trial, ``None`` where there is none."""
-        if self.again:
-            return self.again.popleft()
-        found = next(self.source, None)
-        self.spent = found is None
-        return found
-
-    @property
-    def empty(self) -> bool:
-        return self.spent and not self.again and not self.apart
-
-
-def _apart(prepared: Ready) -> bool:
-    """Whether a trial needs the server for itself.
-
-    It asks for pauses, which a full pipe would swallow, takes megabytes, or has no sentinel.
-    """
-    case = prepared.trial.case
-    return bool(case.cuts) or len(case.data) > _LONG or not last_ids(prepared)
 
 
 class Warm:
@@ -80,7 +48,8 @@ class Warm:
         self._lab, self._facts = lab, facts
         self._watched: Watched | None = None
         # Who is slow to start is slow to answer, on a busy machine above all.
-        self._quiet = min(_MOST_QUIET, max(_LEAST_QUIET, facts.startup))
+        self._patient = min(_MOST_QUIET, max(_LEAST_QUIET, facts.startup))
+        self._quiet = self._patient
         self._silence = lab.options.patience
         self._late: Callable[[], bool] = lambda: False
         self._traffic = Traffic(facts.version)
@@ -130,11 +99,21 @@ class Warm:
         session.collect()
 
     def screen(
-        self, trials: Iterable[Ready], late: Callable[[], bool]
+        self,
+        trials: Iterable[Ready],
+        late: Callable[[], bool],
+        *,
+        hasty: bool = False,
+        templates: Templates | None = None,
     ) -> Iterator[tuple[Ready, Seen]]:
-        """What was seen of each trial, in no fixed order, until ``late``. Raises TargetError."""
+        """What was seen of each trial, in no fixed order, until ``late``. Raises TargetError.
+
+        ``hasty`` waits less for what is missing: for many small questions about one trial. With
+        ``templates`` a server that is faster than trials are made is sent copies of them as well.
+        """
         self._late = late
-        queue, traffic = _Queue(iter(trials)), self._traffic
+        self._quiet = min(self._patient, _HASTY) if hasty else self._patient
+        queue, traffic = Queue(iter(trials), templates=templates), self._traffic
         self._began = time.monotonic(), traffic.passed
         while True:
             self._launch(queue)
@@ -147,30 +126,44 @@ class Warm:
                 if late() or queue.empty:
                     break
 
-    def _launch(self, queue: _Queue) -> None:
+    def _launch(self, queue: Queue) -> None:
         """Fill the pipe once half of it has run empty."""
         flying = self._traffic.flying
         room = self._room - len(flying)
         if room * 2 < self._room or self._late():
             return
-        parts: list[bytes] = []
+        starving, parts = len(flying) < _LEAST_FLYING, list[bytes]()
         while len(parts) < room and len(queue.apart) < _APART and not self._retires:
             each = queue.next()
             if each is None:
                 break
-            if _apart(each):
-                queue.apart.append(each)
-            elif self._reuses(each):
-                queue.later.append(each)
-            else:
-                if not flying:
-                    self._heard = time.monotonic()
-                self._traffic.depart(each)
-                parts.append(each.trial.case.data[each.trial.opening :])
+            parts += self._departed(each, queue)
+            if starving:
+                parts += map(self._sent, queue.copies())
         if parts:
             data = b"".join(parts)
             self.frames += data.count(b"\n")
             self._living().session.send(data)
+
+    def _departed(self, prepared: Ready, queue: Queue) -> list[bytes]:
+        """The bytes of a trial that can go now; another one has its turn later."""
+        if apart(prepared):
+            queue.apart.append(prepared)
+        elif self._reuses(prepared):
+            queue.later.append(prepared)
+        else:
+            return [self._sent(prepared)]
+        return []
+
+    def _sent(self, prepared: Ready) -> bytes:
+        """What a living server is sent of a trial: no handshake, but a sentinel in any case."""
+        if not self._traffic.flying:
+            self._heard = time.monotonic()
+        self._traffic.depart(prepared)
+        data = prepared.trial.case.data[prepared.trial.opening :]
+        if not fenced(prepared):
+            data += ping(self._facts.version, sentinel(prepared)).raw
+        return data
 
     @property
     def _retires(self) -> bool:
@@ -190,7 +183,7 @@ class Warm:
         """Take in what comes next; false where the server is gone, or answers nothing any more."""
         session, traffic = self._living().session, self._traffic
         process, passed = session.process, traffic.passed
-        patience = min(self._silence, self._quiet) if self._late() else self._silence
+        patience = min(self._silence, self._patient) if self._late() else self._silence
         while not (block := session.collect()):
             left = self._heard + patience - time.monotonic()
             if left <= 0 or process.stdout.ended or (process.gone and not process.pump(_TICK)):
@@ -209,7 +202,7 @@ class Warm:
         most = max(_LEAST_FLYING, min(_MOST_FLYING, int(rate * _AHEAD)))
         self._room = min(most, self._room + passed)
 
-    def _fell_silent(self, queue: _Queue) -> Iterator[tuple[Ready, Seen]]:
+    def _fell_silent(self, queue: Queue) -> Iterator[tuple[Ready, Seen]]:
         """The server is gone or stuck: by one trial alone, or by one of those in flight."""
         flying, silence = list(self._traffic.flying.values()), self._silence
         self._look()
@@ -230,10 +223,10 @@ class Warm:
         if session.process.gone:
             status = session.stop()
             return ("exited" if status.code is not None else "crashed"), str(status)
-        self._silence = min(self._silence, 4 * self._quiet)
+        self._silence = min(self._silence, 4 * self._patient)
         return "hung", ""
 
-    def _settled(self, queue: _Queue, keep: int) -> Iterator[tuple[Ready, Seen]]:
+    def _settled(self, queue: Queue, keep: int) -> Iterator[tuple[Ready, Seen]]:
         """Give away what has landed, with its effects; what is in doubt is sent again, alone."""
         if len(self._traffic.landed) <= keep or (keep and time.monotonic() < self._look_at):
             return
@@ -255,16 +248,19 @@ class Warm:
 
     def _seen(self, flight: Flight) -> Seen:
         effects = tuple(self._effects.pop(flight.number, ()))
-        since = flight.prepared.trial.opening
-        return Seen(tuple(flight.lines), effects=effects, complete=flight.complete, since=since)
+        prepared, lines = flight.prepared, flight.lines
+        if not fenced(prepared):
+            lines = [line for line in lines if sentinel(prepared) not in line]
+        since = prepared.trial.opening
+        return Seen(tuple(lines), effects=effects, complete=flight.complete, since=since)
 
-    def _pause(self, queue: _Queue) -> Iterator[tuple[Ready, Seen]]:
+    def _pause(self, queue: Queue) -> Iterator[tuple[Ready, Seen]]:
         """Nothing is in flight: the time for whatever needs the server for itself."""
         if self._watched is not None:
             yield from self._settled(queue, 0)
-        apart, queue.apart = [*queue.apart, *self._orphans], []
+        waiting, queue.apart = [*queue.apart, *self._orphans], []
         self._orphans = []
-        yield from self.one_by_one(apart)
+        yield from self.one_by_one(waiting)
         if self._watched is not None and (queue.spent or self._retires or self._late()):
             yield from self._stragglers(queue)
         if self._retires:
@@ -275,7 +271,7 @@ class Warm:
             self.close()  # the next server has not had their ids
             queue.source, queue.later, queue.spent = iter(queue.later), [], False
 
-    def _stragglers(self, queue: _Queue) -> Iterator[tuple[Ready, Seen]]:
+    def _stragglers(self, queue: Queue) -> Iterator[tuple[Ready, Seen]]:
         """Wait once, and for all replies that are missing."""
         session, traffic = self._living().session, self._traffic
         heard = time.monotonic()
@@ -300,12 +296,8 @@ class Warm:
                 return
             yield each, self.alone(each)
 
-    def alone(self, prepared: Ready, patience: float | None = None) -> Seen:
-        """One trial, alone in a living server; a server that it spoils is not used again.
-
-        With a ``patience`` of its own, a reply that is missing when a later request is answered is
-        hardly waited for.
-        """
+    def alone(self, prepared: Ready) -> Seen:
+        """One trial, alone in a living server; a server that it spoils is not used again."""
         if self._reuses(prepared):
             self.close()
             self._used |= foreign_ids(prepared)
@@ -318,10 +310,9 @@ class Warm:
         data = trial.case.data[trial.opening :]
         session.send(data, cuts)
         self.frames += data.count(b"\n")
-        quiet = min(_HASTY, self._quiet) if patience else self._quiet
-        complete = self._wait(prepared, replies, patience or self._silence, quiet)
+        silence = self._silence
+        complete = self._wait(prepared, replies, silence)
         answers = complete or bool(last_ids(prepared) & replies.keys)
-        silence = patience or self._silence
         fence = self._fence() if answers else b"\n"
         lines = session.lines[begun:]
         seen = Seen(
@@ -338,7 +329,7 @@ class Warm:
             self.close()
         return seen
 
-    def _wait(self, prepared: Ready, replies: Replies, patience: float, quiet: float) -> bool:
+    def _wait(self, prepared: Ready, replies: Replies, patience: float) -> bool:
         """Wait for every reply; one that is not there a while after the sentinel's is not waited
         for: a fresh process will be given all the time.
         """
@@ -348,7 +339,8 @@ class Warm:
             keys = replies.look()
             if last & keys and not since[0]:
                 since[0] = time.monotonic()
-            return wanted <= keys or (bool(since[0]) and time.monotonic() - since[0] >= quiet)
+            waited = time.monotonic() - since[0] if since[0] else 0.0
+            return wanted <= keys or waited > self._quiet
 
         assert self._watched is not None
         self._watched.session.process.pump_until(done, patience)

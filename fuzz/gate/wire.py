@@ -25,6 +25,7 @@ __all__ = [
     "anonymous",
     "initialize",
     "listing",
+    "number_of",
     "numbers_in",
     "ping",
     "restamp",
@@ -33,10 +34,12 @@ __all__ = [
 
 STATELESS = "2026-07-28"
 INITIALIZED = Frame(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-LAST = 999_999
+LAST = 65_535_999_999
 """The number of a request that is no part of any trial: is anybody there?"""
-TOKEN = re.compile(rb"wf([0-9a-f]{4})c(\d{6})([a-z]+)")
-_RUN = secrets.token_hex(2)
+TOKEN = re.compile(rb"wf([0-9a-f]{4}c\d{6})([a-z]+)")
+_RUN = secrets.randbelow(1 << 16)
+_ROUND = 1_000_000
+"""So many trials have six digits to tell them apart; the next so many seem to be of another run."""
 _META = (
     b'"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
     b'"io.modelcontextprotocol/clientCapabilities":{}}'
@@ -50,6 +53,16 @@ _CALL = re.compile(
 )
 
 
+def _numbered(number: int) -> str:
+    rounds, rest = divmod(number, _ROUND)
+    return f"{(_RUN + rounds) % (1 << 16):04x}c{rest:06d}"
+
+
+def number_of(numbered: bytes) -> int:
+    """The trial whose names hold these 11 bytes, the run and the number in it."""
+    return (int(numbered[:4], 16) - _RUN) % (1 << 16) * _ROUND + int(numbered[5:])
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """The names of one trial: action names and request ids that nothing else uses.
@@ -61,7 +74,7 @@ class Names:
     number: int
 
     def action(self, role: str) -> str:
-        return f"wf{_RUN}c{self.number:06d}{role}"
+        return f"wf{_numbered(self.number)}{role}"
 
     def ident(self, role: str) -> bytes:
         """A raw id; it ends in ``i``, so that no echo of an action is taken for it."""
@@ -75,17 +88,17 @@ def tokens_in(raw: bytes) -> set[bytes]:
 
 def numbers_in(raw: bytes) -> list[int]:
     """The trials whose names are in some bytes, in order."""
-    return [int(match[2]) for match in TOKEN.finditer(raw)]
+    return [number_of(match[1]) for match in TOKEN.finditer(raw)]
 
 
 def anonymous(raw: bytes) -> bytes:
     """The same bytes with the run and number of every name made equal."""
-    return TOKEN.sub(rb"wf0000c000000\3", raw)
+    return TOKEN.sub(rb"wf0000c000000\2", raw)
 
 
 def restamp(raw: bytes, number: int) -> bytes:
     """The same bytes under the names of another trial; the length stays."""
-    return TOKEN.sub(b"wf%bc%06d\\3" % (_RUN.encode(), number), raw)
+    return TOKEN.sub(rb"wf%b\2" % _numbered(number).encode(), raw)
 
 
 def _request(ident: bytes, method: bytes, params: bytes = b"") -> bytes:

@@ -1,0 +1,148 @@
+"""The same trial again under new names, neither made nor judged anew.
+
+The key insight: names are of one length and of one alphabet, and no rule of the judge looks into
+them, so the judgement of a trial is that of its template with the names exchanged. That holds where
+all names stand in the bytes as they are: what an encoding hides would keep the old one, and so
+would a name that the damage cut short. Such a trial is no template.
+
+What was seen of a copy is judged in the same way: where it equals, but for the names, what was seen
+of the template before, so do the charges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from fuzz.gate.lab import Ready
+from fuzz.gate.records import Facts, Seen
+from fuzz.gate.traffic import foreign_ids
+from fuzz.gate.verdicts import Charge, judge
+from fuzz.gate.wire import TOKEN, Names
+from oracles.records import FrameVerdict
+
+__all__ = ["Remembered", "Templates", "is_template", "splice"]
+
+_MOST = 2_048
+_STEP = 1_021
+"""Coprime to most numbers of templates: neighbours change from round to round."""
+_MOST_KNOWN = 65_536
+_HIDING = ("damaged-before-handshake", "split-line", "truncate-action")
+"""Damage that leaves a part of a name, or bytes that another name would change."""
+
+
+def is_template(prepared: Ready) -> bool:
+    """Whether a trial can be sent again under other names that are simply put in their place."""
+    trial = prepared.trial
+    plain = trial.family != "encoding" and trial.name not in _HIDING
+    if not (trial.warm and plain) or trial.case.cuts or foreign_ids(prepared):
+        return False
+    data, stem = trial.case.data, _stem(trial.number)
+    return all(match.group().startswith(stem) for match in TOKEN.finditer(data))
+
+
+def _stem(number: int) -> bytes:
+    """What all names of one trial begin with."""
+    return Names(number).action("").encode()
+
+
+def splice(prepared: Ready, number: int) -> Ready:
+    """A template under the names of ``number``, as if it had been made and judged with them."""
+    trial = prepared.trial
+    old, new = _stem(trial.number), _stem(number)
+    before, after = old.decode(), new.decode()
+    frames = tuple(
+        replace(frame, raw=frame.raw.replace(old, new), nonce=frame.nonce.replace(before, after))
+        for frame in trial.case.frames
+    )
+    again = replace(
+        trial,
+        case=replace(trial.case, frames=frames),
+        number=number,
+        origin=trial.origin or trial.number,
+    )
+    judged = tuple(_renamed(frame, before, after) for frame in prepared.judgement.frames)
+    owed = frozenset(_renamed_value(key, before, after) for key in prepared.owed)
+    return Ready(again, replace(prepared.judgement, frames=judged), owed)
+
+
+def _renamed(frame: FrameVerdict, old: str, new: str) -> FrameVerdict:
+    if not (frame.ids or frame.calls or frame.refusals):
+        return frame
+    return replace(
+        frame,
+        ids=_renamed_value(frame.ids, old, new),
+        calls=tuple(
+            replace(call, arguments=_renamed_value(call.arguments, old, new))
+            for call in frame.calls
+        ),
+        refusals=_renamed_value(frame.refusals, old, new),
+    )
+
+
+def _renamed_value(value, old: str, new: str):  # type: ignore[no-untyped-def]
+    """A JSON value, or a tuple of such, with the names exchanged."""
+    if isinstance(value, str):
+        return value.replace(old, new)
+    if isinstance(value, dict):
+        return {_renamed_value(k, old, new): _renamed_value(v, old, new) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_renamed_value(each, old, new) for each in value)
+    return value
+
+
+@dataclass(slots=True)
+class Templates:
+    """Trials that were sent, to be sent again among other neighbours while a new one is made."""
+
+    numbers: Iterator[int]
+    copies: int = 0
+    _kept: list[Ready] = field(default_factory=list)
+    _next: int = 0
+
+    def offer(self, prepared: Ready) -> None:
+        """Keep a trial if it can be copied; the oldest makes room."""
+        if is_template(prepared):
+            if len(self._kept) < _MOST:
+                self._kept.append(prepared)
+            else:
+                self._kept[prepared.trial.number % _MOST] = prepared
+
+    def copy(self) -> Ready | None:
+        """One of them under names that nothing has used; ``None`` where there is none."""
+        if not self._kept:
+            return None
+        self._next += _STEP
+        self.copies += 1
+        return splice(self._kept[self._next % len(self._kept)], next(self.numbers))
+
+
+@dataclass(slots=True)
+class Remembered:
+    """The judge of one server, who remembers by template and by what was seen."""
+
+    facts: Facts
+    base: Seen | None = None
+    _known: dict[object, list[Charge]] = field(default_factory=dict)
+
+    def judge(self, prepared: Ready, seen: Seen) -> list[Charge]:
+        """Every rule that was broken; the bytes of a charge may bear an earlier name."""
+        if not prepared.trial.origin:
+            return judge(prepared, seen, self.facts, self.base)
+        key = _key(prepared, seen)
+        if key not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = judge(prepared, seen, self.facts, self.base)
+        return self._known[key]
+
+
+def _key(prepared: Ready, seen: Seen) -> object:
+    stem = _stem(prepared.trial.number)
+    effects = tuple(
+        (e.recorder, e.kind, e.detail.replace(stem, b""), e.content.replace(stem, b""))
+        for e in seen.effects
+    )
+    lines = b"\n".join(seen.lines).replace(stem, b"")
+    ended = seen.tail.replace(stem, b""), seen.complete, seen.alive, seen.ending, seen.status
+    return prepared.trial.origin, lines, effects, ended
