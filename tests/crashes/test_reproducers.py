@@ -10,7 +10,11 @@ from fuzz.crashes.replay import Replayed, replay
 from fuzz.crashes.rerun import Runners, subject_of
 from fuzz.crashes.shelf import Entry, scan
 from fuzz.crashes.show import as_index, escaped
+from targets.errors import TargetError
 from tests.crashes.conftest import ROOT
+from tests.environments.absence import skip_where_absent
+from tests.servers.catalogue import BY_NAME
+from tests.servers.prepare import prepare
 
 FOLDER = ROOT / "crashes"
 SHELF = scan(FOLDER)
@@ -33,12 +37,22 @@ def replayed() -> Iterator[Callable[[Entry], Replayed]]:
         each.close()
 
 
+def have(target: str) -> None:
+    """Install a server of others, or skip where this machine can't."""
+    if target in BY_NAME:
+        try:
+            prepare(BY_NAME[target].place)
+        except TargetError as error:
+            skip_where_absent(error)
+
+
 @pytest.mark.parametrize("entry", SHELF.entries, ids=lambda entry: entry.path.stem)
 def test_a_reproducer_is_as_its_status_says(entry: Entry, replayed: Callable[[Entry], Replayed]):
-    if not entry.metadata.target.startswith(INSTALLED):
+    if not entry.metadata.target.startswith((*INSTALLED, *BY_NAME)):
         pytest.skip(f"needs {entry.metadata.target}, which is not installed with this project")
     if entry.metadata.target == "mcp-python-sdk":
         pytest.importorskip("mcp.server.mcpserver", reason="needs mcp 2 or later")
+    have(entry.metadata.target)
     said = replayed(entry)
     shown = "\n".join(found.signature for found in said.seen)
     assert said.expected, f"{said.verdict}: {said.detail}\n{escaped(entry.case.data)}\n{shown}"

@@ -9,7 +9,9 @@ import pytest
 
 from targets.errors import TargetError
 
-_AWAY = re.compile(r"no package index could be reached|no Python [\d.]+ was found")
+_AWAY = re.compile(
+    r"no package index could be reached|no Python [\d.]+ was found|there is no node with npm"
+)
 _OTHER_PYTHON = re.compile(r"has no wheel for|does not support")
 
 

@@ -11,7 +11,11 @@ from .absence import skip_where_absent
 
 @pytest.mark.parametrize(
     "cause",
-    ["no package index could be reached for a==1 (tried with pip)", "no Python 3.8 was found; x"],
+    [
+        "no package index could be reached for a==1 (tried with pip)",
+        "no Python 3.8 was found; x",
+        "there is no node with npm on PATH",
+    ],
 )
 def test_what_this_machine_lacks_is_skipped(cause: str):
     with pytest.raises(pytest.skip.Exception):

@@ -1,0 +1,230 @@
+"""The tables of docs/findings.md, made of reports of the gate.
+
+The key insight: what a table says is what one run showed. Nothing is carried over from an earlier
+page, an input that was not tried says so, and the two verdicts stand side by side: whether what had
+to be rejected acted, and whether the server could still be used.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fuzz.gate.inputs import UGLY
+from fuzz.gate.verdicts import ACTING, UNUSABLE
+from fuzz.gate.wire import INITIALIZED, TOKEN
+from fuzz.store import read_case
+from oracles.rules import BY_ID
+from tests.servers.catalogue import SERVERS, Server
+
+__all__ = ["Told", "rewritten", "told"]
+
+_EFFECT = re.compile(r"^! (\w+) (\w+) (.*)$", re.MULTILINE)
+_LONG = 240
+_CLASSIC = tuple(name for name, _ in UGLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One finding: the rule that was broken, whether it acted, who saw it, and what was sent."""
+
+    rule: str
+    broken: str
+    trials: frozenset[str]
+    witnesses: tuple[str, ...]
+    sent: str
+    summary: str
+
+    @property
+    def acted(self) -> bool:
+        return self.rule in ACTING
+
+    @property
+    def unusable(self) -> bool:
+        return self.rule in UNUSABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A report as the tables need it."""
+
+    server: Server
+    report: Mapping[str, Any]
+    shown: tuple[Shown, ...]
+
+    @property
+    def attempts(self) -> tuple[int, int, int]:
+        """Trials sent, those that acted, and those after which the server was of no use."""
+        each = self.report["attempts"]
+        return tuple(sum(one[key] for one in each) for key in ("sent", "acted", "unusable"))  # type: ignore[return-value]
+
+    @property
+    def recorders(self) -> str:
+        return ", ".join(["reply", *self.report["recorders"]])
+
+    def classic(self, name: str) -> str:
+        """The two verdicts on one of the five classic inputs."""
+        if any(key.startswith("ugly ") for key in self.report["skipped"]):
+            return "not run whole"
+        found = [each for each in self.shown if name in each.trials]
+        effect = "**acted**" if any(each.acted for each in found) else "no effect"
+        use = "**not usable**" if any(each.unusable for each in found) else "usable"
+        return f"{effect}, {use}"
+
+
+def told(server: Server, text: str) -> Told:
+    """Read one report and what lies beside its findings."""
+    report = json.loads(text)
+    folder = str(_folder(report, server))
+    return Told(server, report, tuple(_shown(each, folder) for each in report["findings"]))
+
+
+def _folder(report: Mapping[str, Any], server: Server) -> Path:
+    """The folder of the server: the reproducers lie beside it."""
+    for each in report["findings"]:
+        return Path(each["path"]).parents[1] / "folder"
+    return Path(server.name)
+
+
+def _shown(found: Mapping[str, Any], folder: str) -> Shown:
+    case = read_case(Path(found["path"]))
+    sent = b"".join(f.raw for f in case.frames if not _is_usual(f.raw)) or case.data
+    return Shown(
+        found["rule"],
+        found["broken"],
+        frozenset(found["trials"]),
+        tuple(_witnesses(found, sent)),
+        _escaped(sent, folder) if found["oracle"] != "smoke" else f"{len(case.frames)} requests",
+        found["summary"].replace(folder, "FOLDER"),
+    )
+
+
+def _is_usual(raw: bytes) -> bool:
+    """Whether a frame is of the handshake, or the good request or the sentinel of every trial."""
+    roles = {match[3].removesuffix(b"i") for match in TOKEN.finditer(raw)}
+    good = bool(roles) and roles <= {b"p", b"s"}
+    return good or raw == INITIALIZED.raw or roles == {b"h"}
+
+
+def _witnesses(found: Mapping[str, Any], sent: bytes) -> Iterable[str]:
+    """Who saw it: the reply, and each recorder that saw the name of the bad frame."""
+    if found["offending_hex"] and re.match(r"a result|a reply|tools/call was", found["summary"]):
+        yield "reply"
+    names = {match.group() for match in TOKEN.finditer(sent) if match[3] in (b"t", b"tx")}
+    transcript = Path(found["transcript"]).read_text("utf-8")
+    stamped = {re.sub(rb"c\d{6}", rb"", name) for name in names}
+    seen = {
+        match[1]
+        for match in _EFFECT.finditer(transcript)
+        for token in TOKEN.finditer(match[3].encode())
+        if re.sub(rb"c\d{6}", rb"", token.group()) in stamped
+    }
+    yield from sorted(seen)
+
+
+def _escaped(raw: bytes, folder: str) -> str:
+    """Bytes as code: names of ours cut down to their role, long ones cut off."""
+    text = repr(TOKEN.sub(rb"\3", raw))[2:-1].replace(folder, "FOLDER")
+    cut = text if len(text) <= _LONG else f"{text[:_LONG]} ... ({len(raw):,} bytes)"
+    return f"`` {cut} ``" if "`" in cut else f"`{cut}`"
+
+
+def rewritten(page: str, reports: Mapping[str, str]) -> str:
+    """The page with its tables made of these reports, by name of the server.
+
+    A table stands between ``<!-- NAME -->`` and ``<!-- end -->``.
+    """
+    known = [told(server, reports[server.name]) for server in SERVERS if server.name in reports]
+    for name, make in _TABLES.items():
+        mark = re.compile(rf"(?s)<!-- {name} -->\n.*?<!-- end -->")
+        table = f"<!-- {name} -->\n\n{make(known)}\n<!-- end -->"
+        page, count = mark.subn(lambda _, table=table: table, page)
+        assert count == 1, f"the page has {count} places for the table {name!r}"
+    return page
+
+
+def _servers(known: Sequence[Told]) -> str:
+    head = "server|package|protocol|who looked|trials|acted|unusable after|not run"
+    rows = [tuple(head.split("|"))]
+    for each in known:
+        sent, acted, unusable = each.attempts
+        package = f"{each.server.package} {each.server.version}"
+        version = each.report["server"]["version"]
+        left = sum(each.report["skipped"].values())
+        counts = (f"{sent:,}", f"{acted:,}", f"{unusable:,}", f"{left:,}")
+        rows.append((each.server.title, package, version, each.recorders, *counts))
+    return _table(rows)
+
+
+def _commands(known: Sequence[Told]) -> str:
+    rows = [("server", "command", "tool", "arguments")]
+    for each in known:
+        server = each.server
+        changes = " ".join(f"{name}={value}" for name, value in server.env.items())
+        command = " ".join((changes, *server.words)).strip()
+        rows.append((server.title, f"`{command}`", f"`{server.tool}`", f"`{server.arguments}`"))
+    return _table(rows)
+
+
+def _classic(known: Sequence[Told]) -> str:
+    rows = [("server", *(name.removeprefix("ugly-") for name in _CLASSIC))]
+    rows += [(each.server.title, *map(each.classic, _CLASSIC)) for each in known]
+    return _table(rows)
+
+
+def _further(known: Sequence[Told]) -> str:
+    rows = [("broken rule", *(each.server.title for each in known))]
+    for broken in _rules(known):
+        strict = " (*strict*)" if broken in BY_ID and len(BY_ID[broken].profiles) == 1 else ""
+        rows.append((f"{broken}{strict}", *(_verdict(each, broken) for each in known)))
+    return _table(rows)
+
+
+def _rules(known: Sequence[Told]) -> list[str]:
+    """Broken rules, those of the specifications before those of the house."""
+    found = dict.fromkeys(shown.broken for each in known for shown in each.shown)
+    return sorted(found, key=lambda rule: (rule in BY_ID and len(BY_ID[rule].profiles) == 1, rule))
+
+
+def _verdict(each: Told, broken: str) -> str:
+    found = [shown for shown in each.shown if shown.broken == broken]
+    witnesses = dict.fromkeys(w for shown in found for w in shown.witnesses)
+    if any(shown.rule.startswith("act-") and shown.acted for shown in found):
+        return f"acted: {', '.join(witnesses)}"
+    if any(shown.acted for shown in found):
+        return f"answered: {', '.join(witnesses)}"
+    return "shown" if found else "-"
+
+
+def _each(known: Sequence[Told]) -> str:
+    parts = []
+    for each in known:
+        rows = [("broken rule", "seen by", "sent after the handshake, or instead of it")]
+        rows += [
+            (shown.broken, ", ".join(shown.witnesses) or shown.summary, shown.sent)
+            for shown in each.shown
+        ]
+        table = _table(rows) if each.shown else "Nothing was found.\n"
+        what = f"{each.server.package} {each.server.version}"
+        parts.append(f"### {each.server.title} ({what})\n\n{table}")
+    return "\n".join(parts)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """A table of markdown, the first row being its head."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines = [f"| {' | '.join(row)} |" for row in cells]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
+
+
+_TABLES: Mapping[str, Callable[[Sequence[Told]], str]] = {
+    "servers": _servers,
+    "commands": _commands,
+    "classic": _classic,
+    "further": _further,
+    "each": _each,
+}

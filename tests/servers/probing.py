@@ -1,0 +1,114 @@
+"""What one server does with the classic inputs, in as few processes as tell it.
+
+The key insight: the gate's own stages are used one by one: what a server tells about itself, one
+living server for all that can share it, a fresh one for what ends or opens a session. A start is
+what costs, so everything that is asked about a server is asked in one go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from fuzz.gate.cases import Maker
+from fuzz.gate.lab import Lab, Ready, ready
+from fuzz.gate.learn import learn
+from fuzz.gate.records import Facts, Options, Seen, Trial
+from fuzz.gate.verdicts import acted, judge, usable
+from fuzz.gate.warm import Warm
+from fuzz.gate.wire import Wording
+from targets.command.records import Launch
+
+__all__ = ["COLD", "WARM", "Probed", "probe"]
+
+WARM = (
+    "ugly-debug-line", "ugly-banner-glued", "ugly-two-objects", "ugly-malformed-params",
+    "danger-nan", "danger-hybrid", "danger-id-true", "danger-id-fraction", "danger-id-null",
+    "danger-params-string", "danger-arguments-string", "danger-method-case",
+    "nested-cr", "encoding-byte-ff", "duplicate-method-before", "good",
+)  # fmt: skip
+"""Trials after the handshake, for a server that lives on."""
+COLD = ("ugly-truncated-eof", "truncate-newline-eof", "call-before-initialize")
+"""Trials that need a session of their own."""
+_RACE = "truncate-newline-eof"
+"""Whether a call at the end of stdin acts may hang on who is faster."""
+_TRIES = 3
+_PLACES = {"ugly-truncated-eof": "after", "truncate-newline-eof": "end"}
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What a server told about itself, and for each trial what it broke (signatures without label).
+
+    ``acted`` and ``unusable`` name the trials with these verdicts; ``seen`` is the raw evidence.
+    """
+
+    facts: Facts
+    shown: Mapping[str, frozenset[str]]
+    acted: frozenset[str]
+    unusable: frozenset[str]
+    seen: Mapping[str, Seen]
+
+
+def probe(launch: Launch, options: Options, cold: Sequence[str] = COLD) -> Probed:
+    """Ask a server everything; ``cold`` names the trials of :data:`COLD` that are wanted.
+
+    Raises what the gate raises for a server that can't be talked to.
+    """
+    lab = Lab(launch, options)
+    warm: Warm | None = None
+    try:
+        facts = learn(lab)
+        trials = _trials(facts)
+        warm = Warm(lab, facts)
+        results = list(warm.screen([trials[name] for name in WARM], lambda: False))
+        results += [_fresh(lab, facts, trials[name]) for name in cold]
+        return _judged(facts, results)
+    finally:
+        if warm is not None:
+            warm.close()
+        lab.close()
+
+
+def _fresh(lab: Lab, facts: Facts, prepared: Ready) -> tuple[Ready, Seen]:
+    """A trial in a fresh process; where a race decides, until it acts."""
+    for _ in range(_TRIES if prepared.trial.name == _RACE else 1):
+        seen = lab.run(prepared, facts, grace=0.3)
+        if acted(judge(prepared, seen, facts)):
+            break
+    return prepared, seen
+
+
+def _trials(facts: Facts) -> dict[str, Ready]:
+    """The trials by name, each under the profile that says something about it."""
+    maker = Maker(facts, Wording.of(facts.nominee), facts.version)
+    numbers = count(1)
+    every = [maker.good(next(numbers))]
+    for make in (maker.ugly, maker.dangerous, maker.gates, maker.damage):
+        every += make(numbers)
+    found = {trial.name: trial for trial in every if _wanted(trial)}
+    return {name: ready(trial, _contract(facts, name)) for name, trial in found.items()}
+
+
+def _wanted(trial: Trial) -> bool:
+    return trial.name in WARM + COLD and trial.place == _PLACES.get(trial.name, "after")
+
+
+def _contract(facts: Facts, name: str):
+    return facts.contract("strict" if name.startswith("duplicate") else "spec")
+
+
+def _judged(facts: Facts, results: list[tuple[Ready, Seen]]) -> Probed:
+    seen = {prepared.trial.name: each for prepared, each in results}
+    charges = {prepared.trial.name: judge(prepared, each, facts) for prepared, each in results}
+    return Probed(
+        facts,
+        {
+            name: frozenset(charge.finding.signature.partition("|")[2] for charge in said)
+            for name, said in charges.items()
+        },
+        frozenset(name for name, said in charges.items() if acted(said)),
+        frozenset(name for name, said in charges.items() if not usable(said)),
+        seen,
+    )

@@ -1,0 +1,52 @@
+"""What is asked of servers of others bites on planted faults, and not on a strict server."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from fuzz.gate.records import Nominee, Options
+from targets.command.records import Launch
+from tests.servers.catalogue import ROOT
+from tests.servers.probing import Probed, probe
+
+SERVER = ROOT / "tests" / "gate" / "servers" / "server.py"
+
+
+@pytest.fixture
+def ask(tmp_path):
+    def probed(fault: str) -> Probed:
+        nominee = Nominee("record", '{"action":"{nonce}"}')
+        options = Options(
+            "strict", "continue", nominee=nominee, effects=("files",), watch=(tmp_path,),
+            patience=20.0, label="s",
+        )  # fmt: skip
+        return probe(Launch((sys.executable, str(SERVER), str(tmp_path), fault)), options)
+
+    return probed
+
+
+def test_a_strict_and_silent_server_shows_nothing(ask):
+    probed = ask("Strict")
+    assert probed.acted == set()
+    # It refuses a CR in a frame, as strict readers do; this one trial is judged by the spec.
+    assert {name for name, shown in probed.shown.items() if shown} == {"nested-cr"}
+    assert probed.unusable == {"nested-cr"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "trial", "shows"),
+    [
+        ("SplitsAtCr", "nested-cr", "act-rejected|hidden in an accepted frame"),
+        ("ReplacesUtf8", "encoding-byte-ff", "act-rejected|utf8-invalid"),
+        ("TakesNan", "danger-nan", "act-rejected|json-syntax"),
+        ("Hybrids", "danger-hybrid", "act-rejected|rpc-kind"),
+        ("LastMethodWins", "duplicate-method-before", "act-rejected|json-duplicate-name"),
+        ("ActsOnTail", "truncate-newline-eof", "act-rejected|frame-unterminated"),
+        ("CallsEarly", "call-before-initialize", "act-rejected|life-not-initialized"),
+        ("TakesTwo", "ugly-two-objects", "act-rejected|json-syntax"),
+    ],
+)
+def test_a_planted_fault_is_shown_by_its_trial(ask, fault, trial, shows):
+    assert f"non-action|{shows}" in ask(fault).shown[trial]
