@@ -162,7 +162,11 @@ def _campaign() -> float:
 
 def as_table(figures: dict[str, object]) -> str:
     """Figures for people, one on a line."""
-    return "\n".join(f"{name:<48} {value:>12,}" for name, value in figures.items())
+    return "\n".join(f"{name:<48} {_shown(value):>12}" for name, value in figures.items())
+
+
+def _shown(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
 def as_text(content: dict[str, object]) -> str:
