@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import get_args
 
@@ -16,13 +16,17 @@ from fuzz.commands.options import told_to_end, write
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.gate import baseline, formats
 from fuzz.gate.client import gate_client, named
+from fuzz.gate.files import shown_command
 from fuzz.gate.records import Budget, Nominee, Options, Report
 from fuzz.gate.redact import Redactor
 from fuzz.gate.report import as_json, as_table, plain, verdict
 from fuzz.gate.run import SECONDS, gate
+from fuzz.gate.unfinished import marked, unfinished
 from fuzz.gate.wire import Wording
+from fuzz.report import printable
 from strategies.contract import Policy, Profile
 from strategies.records import VERSIONS, Version
+from targets.command.guardian import end_left
 from targets.command.records import Launch
 from targets.effects.available import NAMES
 
@@ -165,12 +169,12 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         profile, policy, protocol, nominee, expected, effects, watch, patience, start_patience,
         seed, label.replace("/", "-").replace("|", "-"),
     )  # fmt: skip
-    known = _baseline(expected_file, fresh=update_baseline)
+    known, hide = _baseline(expected_file, fresh=update_baseline), Redactor.of(launch)
     if attacks and not client:
         raise UsageError("--attack without --client", "attacks are for clients")
     for path in (junit, sarif, expected_file if update_baseline else None):
         _check(path)
-    with redirect_stdout(sys.stderr), told_to_end():
+    with redirect_stdout(sys.stderr), told_to_end(), _watched(launch, out, hide):
         tell = plain(sys.stderr)
         if client:
             limit = seconds or SECONDS[budget]
@@ -178,17 +182,39 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
             report = gate_client(launch, options, budget, out, tell, seconds=limit, attacks=chosen)
         else:
             report = gate(launch, options, budget, out, tell, crashes=crashes, seconds=seconds)
-    known = known.updated(report) if update_baseline else known
-    report = known.applied(report)
-    hide = Redactor.of(launch)
-    write(_shown(report, hide, form))  # first: a full disk must not take the report away
+    for warning in known.server.warnings(report.facts):
+        _say(f"warning: {warning}")
+    other = known.server.is_other(report.facts)
+    after = known.updated(report) if update_baseline and not other else known
+    # First: neither a full disk nor a wrong baseline must take the report away.
+    write(_shown(after.applied(report), hide, form))
     if update_baseline and expected_file is not None:
-        baseline.store(expected_file, known)
+        baseline.store(expected_file, known.updated(report))
+    report = after.applied(report)
     _put(junit, lambda: formats.junit(report, hide))
     _put(sarif, lambda: formats.sarif(report, hide).encode())
     if verdict(report) == "none":
         raise UsageError(f"no verdict: {report.gap}", "run it again, or longer with --seconds")
     return FOUND if verdict(report) == "findings" else NOTHING
+
+
+@contextmanager
+def _watched(launch: Launch, out: Path, hide: Redactor) -> Iterator[None]:
+    """Name what a run that was killed has left, be named if we are, and leave no process."""
+    command = shown_command(launch, hide)
+    with marked(out, command):
+        for each in unfinished(out):
+            _say(each.sentence())
+        if sys.stderr.isatty():  # somebody is waiting
+            _say(f"starting {command}")
+        try:
+            yield
+        finally:
+            end_left()
+
+
+def _say(text: str) -> None:
+    click.echo(printable(text), err=True)
 
 
 def _launch(words: tuple[str, ...], changes: tuple[str, ...], cwd: Path | None) -> Launch:

@@ -236,9 +236,33 @@ class _Runner:
 
     def _file(self, played: Played, charge: Charge) -> None:
         case = _case(played)
+        try:
+            kept = self._kept(played, charge, case)
+        except (UsageError, OSError) as error:
+            why = error.cause if isinstance(error, UsageError) else error.strerror
+            self.notes.append(f"not kept on disk: {why}")
+            kept = Path()
+        path, transcript, stderr, replay = _beside(kept)
+        flaw = Flaw(
+            charge.finding,
+            _trial(played),
+            _PLACES[played.place],
+            case,
+            self.hide.raw(charge.offending),
+            path=path,
+            transcript=transcript,
+            stderr=stderr,
+            replay=replay,
+            trials=(_trial(played),),
+        )
+        self.flaws[charge.finding.signature] = flaw
+        self.listener(FlawFound(flaw))
+
+    def _kept(self, played: Played, charge: Charge, case: Case) -> Path:
+        """Put a finding on disk. Raises UsageError and OSError where that fails."""
         versions = {self.facts.name or self.facts.label: self.facts.release}
         path = self.store.save(
-            charge.finding,
+            replace(charge.finding, summary=self.hide.text(charge.finding.summary)),
             case,
             versions=versions,
             launch=self.launch,
@@ -252,20 +276,7 @@ class _Runner:
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
         transcript.write_text(self._transcript(played, charge), encoding="utf-8")
         stderr.write_bytes(self.hide.raw(played.stderr))
-        flaw = Flaw(
-            charge.finding,
-            _trial(played),
-            _PLACES[played.place],
-            case,
-            self.hide.raw(charge.offending),
-            str(path),
-            str(transcript),
-            str(stderr),
-            shlex.join(["wirefence", "replay", str(path)]),
-            (_trial(played),),
-        )
-        self.flaws[charge.finding.signature] = flaw
-        self.listener(FlawFound(flaw))
+        return path
 
     def _transcript(self, played: Played, charge: Charge) -> str:
         told = [f"= {t.action}: {'error' if t.error else 'result'} {t.text!r}" for t in played.told]
@@ -304,6 +315,14 @@ class _Runner:
             tuple(self.notes),
             gap(reason, self.tally.skipped, seconds) or why,
         )
+
+
+def _beside(path: Path) -> tuple[str, str, str, str]:
+    """Reproducer, transcript, stderr and the line that replays it; empty where nothing is kept."""
+    if not path.name:
+        return "", "", "", ""
+    transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
+    return str(path), str(transcript), str(stderr), shlex.join(["wirefence", "replay", str(path)])
 
 
 def _usable(played: Played) -> bool:

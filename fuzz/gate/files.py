@@ -1,21 +1,23 @@
 """What a finding leaves on disk: the reproducer, the transcript, and stderr by itself.
 
-The key insight: a transcript is evidence, so it shows bytes and times as they were, escaped once,
-with nothing summed up; only secrets are taken out.
+The key insight: a transcript is evidence, so it shows bytes as they were, escaped once, with
+nothing summed up; only secrets are taken out. Where the disk takes nothing more, a finding is still
+one: it stands in the report, which says why it is nowhere else.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fuzz.errors import UsageError
 from fuzz.gate.confirm import Confirmed
 from fuzz.gate.records import Facts, Flaw, Options, Seen
 from fuzz.gate.redact import Redactor
 from fuzz.gate.startup import cause_of
-from fuzz.store import Store
+from fuzz.store import Store, place_of
 from targets.command.records import Launch
 
 __all__ = ["Filing", "shown_command"]
@@ -30,45 +32,61 @@ def shown_command(launch: Launch, hide: Redactor) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """Puts findings on disk, all of one launch."""
+    """Puts findings on disk, all of one launch; ``lost`` says which could not be kept, and why."""
 
     store: Store
     launch: Launch
     options: Options
     facts: Facts
     hide: Redactor
+    lost: list[str] = field(default_factory=list)
 
     def file(self, found: Confirmed, trials: tuple[str, ...], launch: Launch | None = None) -> Flaw:
-        """Save one finding with all that belongs to it. Raises UsageError.
+        """Save one finding with all that belongs to it, what is read by people first.
 
         ``launch`` is the command where it is not that of the gate.
         """
         launch = launch or self.launch
-        trial, finding = found.prepared.trial, found.charge.finding
+        trial = found.prepared.trial
+        finding = replace(
+            found.charge.finding, summary=self.hide.text(found.charge.finding.summary)
+        )
         versions = {self.facts.name or self.facts.label: self.facts.release}
         settings = self.options.settings()
         cause = cause_of(finding)
         if cause is not None:  # a replay makes the change of the cause itself
             launch, settings = self.launch, {**settings, "cause": cause.name}
-        path = self.store.save(
-            finding, trial.case, versions=versions, launch=launch, options=settings
-        )
-        transcript = path.with_suffix(".transcript")
-        transcript.write_text(self.transcript(found), encoding="utf-8")
-        stderr = path.with_suffix(".stderr")
-        stderr.write_bytes(self.hide.raw(found.seen.stderr))
+        path = self.store.folder / place_of(finding)
+        transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
+        try:
+            self._put(transcript, self.transcript(found).encode("utf-8", "backslashreplace"))
+            self._put(stderr, self.hide.raw(found.seen.stderr))
+            self.store.save(finding, trial.case, versions=versions, launch=launch, options=settings)
+        except UsageError as error:
+            self.lost.append(f"not kept on disk: {error.cause}")
+            path = transcript = stderr = Path()
         return Flaw(
             finding,
             trial.name,
             trial.place,
             trial.case,
             self.hide.raw(found.charge.offending),
-            str(path),
-            str(transcript),
-            str(stderr),
-            self.replay(path),
+            _named(path),
+            _named(transcript),
+            _named(stderr),
+            self.replay(path) if path.name else "",
             trials,
         )
+
+    @staticmethod
+    def _put(path: Path, content: bytes) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        except OSError as error:
+            raise UsageError(
+                f"cannot write to {path}: {error.strerror}", "choose another --out"
+            ) from error
 
     @staticmethod
     def replay(path: Path) -> str:
@@ -86,9 +104,9 @@ class Filing:
             *(f"env       {name}={value}" for name, value in self._changes().items()),
             f"server    {self.facts.name} {self.facts.release}, MCP {self.facts.version}",
             "",
-            *(f"> {_shown(line)}" for line in sent.splitlines(keepends=True) or []),
-            *(f"< {_shown(line + bytes([10]))}" for line in seen.lines),
-            *([f"< {_shown(seen.tail)} (no LF)"] if seen.tail else []),
+            *(f"> {_shown(self.hide.raw(line))}" for line in sent.splitlines(keepends=True) or []),
+            *(f"< {_shown(self.hide.raw(line) + bytes([10]))}" for line in seen.lines),
+            *([f"< {_shown(self.hide.raw(seen.tail))} (no LF)"] if seen.tail else []),
             *_effects(seen),
             f"ending    {seen.ending} {seen.status}".rstrip(),
         ]
@@ -96,6 +114,10 @@ class Filing:
 
     def _changes(self) -> Mapping[str, str]:
         return self.hide.env(self.launch.env)
+
+
+def _named(path: Path) -> str:
+    return str(path) if path.name else ""
 
 
 def _shown(raw: bytes) -> str:

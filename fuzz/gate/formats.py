@@ -7,6 +7,7 @@ way: secrets hidden, control characters escaped, then the escaping of the form.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ _HOME = "https://modelcontextprotocol.io/specification"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SHOWN = 240
 _PATTERNS_ONLY = Redactor()
+_WHOLE = {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2}
+"""A reproducer is raw bytes: there is no line of it to point to."""
 
 
 def _safe(text: str, hide: Redactor) -> str:
@@ -90,7 +93,9 @@ def junit(report: Report, hide: Redactor = _PATTERNS_ONLY) -> bytes:
         "time": f"{report.seconds:.3f}",
     }
     name = _safe(f"wirefence gate {report.facts.label}", hide)
-    root = ET.Element("testsuites", {"name": name, **counts})
+    # The schema of Jenkins knows no "skipped" of the whole.
+    whole = {key: value for key, value in counts.items() if key != "skipped"}
+    root = ET.Element("testsuites", {"name": name, **whole})
     suite = ET.SubElement(root, "testsuite", {"name": name, **counts})
     suite.extend(cases)
     ET.indent(root)
@@ -165,26 +170,41 @@ def _own_version() -> str:
 
 def _sarif_rule(rule: str) -> dict[str, object]:
     statement, source = explained(rule)
+    whole = f"{statement} Source: {source or 'house'}."
     return {
         "id": rule,
         "shortDescription": {"text": statement},
-        "fullDescription": {"text": f"{statement} Source: {source or 'house'}."},
+        "fullDescription": {"text": whole},
+        "help": {"text": whole},
+        "defaultConfiguration": {"level": "error"},
     }
 
 
 def _result(flaw: Flaw, rules: list[str], report: Report, hide: Redactor) -> dict[str, object]:
-    place = {"artifactLocation": {"uri": quote(Path(flaw.path).as_posix() or "stdin")}}
+    place = {"artifactLocation": {"uri": _uri(flaw.path)}, "region": _WHOLE}
+    signature = _safe(flaw.finding.signature, hide)
+    digest = hashlib.sha256(signature.encode("utf-8", "replace")).hexdigest()[:16]
     result: dict[str, object] = {
         "ruleId": flaw.finding.rule,
         "ruleIndex": rules.index(flaw.finding.rule),
         "level": "error",
         "message": {"text": _body(flaw, report, hide)},
         "locations": [{"physicalLocation": place}],
-        "partialFingerprints": {"wirefenceSignature/v1": _safe(flaw.finding.signature, hide)},
+        "partialFingerprints": {
+            "primaryLocationLineHash": f"{digest}:1",
+            "wirefenceSignature/v1": signature,
+        },
     }
     if flaw.known:
         result["suppressions"] = [{"kind": "external", "justification": "in the baseline"}]
     return result
+
+
+def _uri(path: str) -> str:
+    """Relative to the folder of the run, as code scanning wants it, or whole for other places."""
+    if Path(path).is_absolute():
+        return Path(path).as_uri()
+    return quote(Path(path).as_posix() if path else "stdin")
 
 
 # Markdown: for a pull request or the summary of a job.

@@ -65,7 +65,7 @@ def _object(line: bytes) -> dict[str, Any]:
 
 def label_of(launch: Launch) -> str:
     """A name for the server in signatures: what its command runs, without folders and versions."""
-    words = list(launch.argv)
+    words = [word.encode("utf-8", "replace").decode() for word in launch.argv]
     if "-m" in words[:-1]:
         return words[words.index("-m") + 1]
     named = [Path(word).name for word in words if not word.startswith("-")]
@@ -151,6 +151,8 @@ def _discover(talk: _Talk, options: Options) -> Mapping[str, Any]:
     reply = talk.ask(ping(_LATEST, names.ident("d")).raw, names.ident("d"), options.start_patience)
     if reply is None:
         raise _silent(talk, options)
+    if "method" in reply:
+        raise TargetError("the command sends its input back", "give one that is a server of MCP")
     if "result" not in reply:
         raise TargetError(
             f"the server refused server/discover ({_said(reply)})", "try another --protocol"
@@ -188,6 +190,10 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
         return TargetError(
             f"the server printed {wrote!r} but answered no initialize within {seconds}{why}",
             "it must speak MCP on stdout",
+        )
+    if process.refused:
+        return TargetError(
+            f"the server closed its stdin{why}", "is this a stdio server? Run it by hand"
         )
     if unread:
         return TargetError(

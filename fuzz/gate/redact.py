@@ -2,18 +2,21 @@
 
 The key insight: a secret is known twice, by its name (an option, a variable, a header) and by its
 value. What a name gives away is remembered as a value, and then hidden wherever it turns up: in a
-command line, in stderr, in bytes that a server echoed.
+command line, in stderr, in bytes that a server echoed, and however it is spelled there.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from urllib.parse import quote, quote_plus
 
 from targets.command.records import Launch
 
@@ -105,6 +108,22 @@ def _value_hidden(word: str, shown: str) -> str:
     return word[len(before) : len(word) - len(after.rpartition(HIDDEN)[2])]
 
 
+def _spellings(value: str) -> Iterator[str]:
+    """A secret as a log, a URL, a header or a transcript may spell it; its lines by themselves."""
+    if len(value) < _SHORTEST:
+        return
+    raw = value.encode("utf-8", "surrogateescape")
+    for text in (value, *value.splitlines()):
+        yield text
+        yield json.dumps(text)[1:-1]
+        yield json.dumps(text, ensure_ascii=False)[1:-1]
+        yield repr(text)[1:-1]
+        yield repr(text.encode("utf-8", "surrogateescape"))[2:-1]
+    yield from (quote(raw), quote(raw, safe=""), quote_plus(raw))
+    yield base64.b64encode(raw).decode().rstrip("=")
+    yield base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
 @dataclass(frozen=True, slots=True)
 class Redactor:
     """Hides the secret values of one launch, and what looks like a secret, in any text."""
@@ -122,7 +141,8 @@ class Redactor:
             for word, shown in _hidden_words(launch.argv)
             if word != shown
         ]
-        long = {value for value in (*by_name, *by_word) if len(value) >= _SHORTEST}
+        told = {part for value in (*by_name, *by_word) for part in _spellings(value)}
+        long = {value for value in told if len(value) >= _SHORTEST}
         return cls(tuple(sorted(long, key=lambda value: (-len(value), value))))
 
     def text(self, text: str) -> str:

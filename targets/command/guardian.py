@@ -2,8 +2,8 @@
 
 The key insight: a process that is killed can't clean up, but the kernel closes its pipes. So a
 shell that does nothing but read from one learns of our death, and kills the groups that it was told
-of. A parent-death signal would not do: it reaches the leader of a group only, and it comes when the
-thread that started it ends.
+of, and whatever left its group with our mark in its environment. A parent-death signal would not
+do: it reaches the leader of a group only, and it comes when the thread that started it ends.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import os
 import subprocess
 import threading
 
-__all__ = ["forget", "guard"]
+from targets.command.strays import MARK, end_strays, mark
+
+__all__ = ["end_left", "forget", "guard"]
 
 _SCRIPT = """
 groups=' '
@@ -24,20 +26,32 @@ while read -r sign group; do
   esac
 done
 for group in $groups; do kill -s KILL -- "-$group"; done
+for file in $(grep -alsF -e "$0" /proc/[0-9]*/environ); do
+  pid="${file#/proc/}"
+  kill -s KILL "${pid%/environ}"
+done
 """
 _lock = threading.Lock()
+_living: set[tuple[int, int]] = set()
 _pipes: dict[int, int] = {}
 """The write end to the guardian of each process: one that was forked has its own."""
 
 
 def guard(group: int) -> None:
     """Have a process group killed if this process ends before :func:`forget`."""
+    _living.add((os.getpid(), group))
     _tell(b"+ %d\n" % group)
 
 
 def forget(group: int) -> None:
     """Leave a group alone from now on; to be told before its leader is reaped."""
+    _living.discard((os.getpid(), group))
     _tell(b"- %d\n" % group)
+
+
+def end_left() -> int:
+    """Kill what servers left behind that were forgotten; say how many processes that were."""
+    return end_strays({group for owner, group in _living if owner == os.getpid()})
 
 
 def _tell(line: bytes) -> None:
@@ -50,9 +64,8 @@ def _tell(line: bytes) -> None:
 
 def _start() -> int:
     read, write = os.pipe()
-    subprocess.Popen(  # noqa: S602 - the script is the constant above
-        _SCRIPT,
-        shell=True,
+    subprocess.Popen(  # noqa: S603 - the script is the constant above
+        ["/bin/sh", "-c", _SCRIPT, f"{MARK}={mark()}"],
         stdin=read,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

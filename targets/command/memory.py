@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["cpu_of_group", "peak_of_group"]
+__all__ = ["cpu_of_group", "family", "peak_of_group"]
 
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.MULTILINE)
 _MOST = 64
@@ -17,12 +17,12 @@ def peak_of_group(pid: int) -> int:
 
     The largest and not the sum: a wrapper that only waits for the server adds nothing to it.
     """
-    return max((_peak(each) for each in _family(pid)), default=0)
+    return max((_peak(each) for each in family(pid)), default=0)
 
 
 def cpu_of_group(pid: int) -> float:
     """Seconds of processor time of a process and its descendants, with those that have ended."""
-    return sum(map(_cpu, _family(pid))) / os.sysconf("SC_CLK_TCK")
+    return sum(map(_cpu, family(pid))) / os.sysconf("SC_CLK_TCK")
 
 
 def _cpu(pid: int) -> int:
@@ -34,7 +34,8 @@ def _cpu(pid: int) -> int:
     return sum(map(int, fields[11:15]))
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
+    """A process and its living descendants, the process first."""
     family = [pid]
     for parent in family:
         if len(family) > _MOST:

@@ -8,6 +8,7 @@ while its number can't have gone to somebody else.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import selectors
@@ -19,17 +20,23 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from queue import SimpleQueue
 
 from targets.command.guardian import forget, guard
-from targets.command.memory import peak_of_group
+from targets.command.memory import family, peak_of_group
 from targets.command.records import Launch
+from targets.command.strays import MARK, mark
 from targets.errors import TargetError
 
 __all__ = ["Exit", "Process", "Stream"]
 
 _CHUNK = 1 << 20
 _MOST_OUTPUT = 64 << 20
+_MOST_AT_ONCE = 16 << 20
+_MOST_LINES = 20_000
+"""What may come on stdout after one write: more is no answer to anything."""
+_MOST_STDERR = 8 << 20
 _PAUSE = 0.002
 _ALL_PAUSES = 0.3
 _TICK = 0.05
@@ -72,7 +79,9 @@ class Process:
     """A started command. Raises TargetError where it cannot be started.
 
     ``sent`` holds every byte that its stdin took, ``sends`` the times and sizes of the writes.
-    ``exit`` is set once it has ended. Not for use by several threads.
+    ``exit`` is set once it has ended. ``flooded`` says that it wrote so much to stdout that reading
+    was given up; of stderr, which is never left unread, the first megabytes are kept. Not for use
+    by several threads.
     """
 
     def __init__(self, launch: Launch) -> None:
@@ -86,7 +95,9 @@ class Process:
         self.sends: list[tuple[float, int]] = []
         self.exit: Exit | None = None
         self.refused = False
+        self.flooded = False
         self.peak_bytes = 0
+        self._unasked = [0, 0]  # bytes and lines of stdout since the last write
         self._queue: SimpleQueue[_Write | None] = SimpleQueue()
         self._selector = selectors.DefaultSelector()
         self._watched = os.pidfd_open(self.pid)
@@ -108,6 +119,7 @@ class Process:
         if self._writer is None:
             self._writer = threading.Thread(target=self._write_all, daemon=True)
             self._writer.start()
+        self._unasked = [0, 0]
         self._queue.put(_Write(data, tuple(cuts)))
 
     def end_input(self) -> None:
@@ -170,10 +182,24 @@ class Process:
             chunk = os.read(descriptor, _CHUNK)
         except BlockingIOError:
             return
+        if stream is self.stdout:
+            self.flooded = self._too_much(chunk)
+        elif len(stream.data) > _MOST_STDERR and chunk:
+            return  # a server that nobody listens to would be stuck, and we would be the cause
         stream.take(chunk)
-        if not chunk or len(stream.data) > _MOST_OUTPUT:
+        if not chunk or self.flooded:
             self._selector.unregister(pipe)  # type: ignore[arg-type]
             stream.ended = True
+
+    def _too_much(self, chunk: bytes) -> bool:
+        self._unasked[0] += len(chunk)
+        self._unasked[1] += chunk.count(b"\n")
+        whole = len(self.stdout.data) + len(chunk)
+        return (
+            whole > _MOST_OUTPUT
+            or self._unasked[0] > _MOST_AT_ONCE
+            or self._unasked[1] > _MOST_LINES
+        )
 
     def pump_until(self, done: Callable[[], bool], seconds: float) -> bool:
         """Pump until ``done``, the end of stdout, or the deadline; say whether it is done."""
@@ -201,11 +227,6 @@ class Process:
         """Whether the process itself has ended, though others may hold its pipes."""
         return self._gone
 
-    @property
-    def flooded(self) -> bool:
-        """Whether it wrote so much to stdout that reading was given up."""
-        return len(self.stdout.data) > _MOST_OUTPUT
-
     def measure(self) -> int:
         """Peak resident bytes so far of the largest process of the group.
 
@@ -228,7 +249,11 @@ class Process:
         self.measure()
         self.pump(0)
         ended = self._gone or self._ended_by_itself()
+        started = family(self.pid)
         self.send_signal(signal.SIGKILL)
+        for pid in started[1:]:  # those that have left the group
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         forget(self.pid)
         _, status = os.waitpid(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
@@ -259,6 +284,8 @@ class Process:
 
 def _start(launch: Launch) -> subprocess.Popen[bytes]:
     command = launch.argv[0] if launch.argv else ""
+    if not command:
+        raise TargetError("the command is empty", "is a variable of the script not set?")
     try:
         return subprocess.Popen(  # noqa: S603 - starting the user's own command is its purpose
             launch.argv,
@@ -277,16 +304,21 @@ def _start(launch: Launch) -> subprocess.Popen[bytes]:
             f"there is no command {command!r}", "check its spelling and that it is on PATH"
         ) from error
     except PermissionError as error:
+        if Path(command).is_dir():
+            raise TargetError(f"{command!r} is a folder", "name a program in it") from error
         raise TargetError(
             f"{command!r} may not be executed", "check the file's mode, or name its interpreter"
         ) from error
     except (OSError, ValueError, IndexError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise TargetError(f"{command!r} cannot be started ({reason})", "check it") from error
+        hint = "check it"
+        if getattr(error, "errno", None) == errno.ENOEXEC:
+            hint = "name its interpreter, or give it a first line such as #!/bin/sh"
+        raise TargetError(f"{command!r} cannot be started ({reason})", hint) from error
 
 
 def _environment(launch: Launch) -> dict[str, str]:
-    surroundings = dict(os.environ)
+    surroundings = {**os.environ, MARK: mark()}
     for name, value in launch.env.items():
         if value is None:
             surroundings.pop(name, None)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from targets.command.guardian import end_left
 from targets.command.process import Process
 from targets.command.records import Launch
 from targets.command.session import Session, Spares
@@ -68,7 +69,7 @@ def test_stop_ends_the_whole_group_though_it_ignores_everything_but_sigkill(ende
     )
     ended.append(p := start(code))
     session = Session(p)
-    p.pump_until(lambda: session.collect() or bool(session.lines), GUARD)
+    p.pump_until(lambda: (session.collect(), bool(session.lines))[1], GUARD)
     child = int(session.lines[0])
     assert p.stop().signal == signal.SIGKILL
     assert _ends(child)
@@ -130,6 +131,68 @@ def test_a_server_that_floods_stdout_is_cut_off(ended):
     assert p.flooded
 
 
+def test_a_server_that_floods_stdout_with_lines_is_cut_off_before_it_costs_an_hour(ended):
+    ended.append(p := start("import os\nwhile True: os.write(1, b'hello\\n' * 999)"))
+    session = Session(p)
+    p.pump_until(lambda: (session.collect(), False)[1], GUARD)
+    assert p.flooded
+    assert len(session.lines) < 100_000
+
+
+def test_what_is_asked_for_is_no_flood_however_much_it_is_in_the_end(ended):
+    answer = "import os\nwhile os.read(0, 1): os.write(1, b'x' * 2_999 + b'\\n' * 9_000)"
+    ended.append(p := start(answer))
+    for _ in range(5):
+        expected = len(p.stdout.data) + 11_999
+        p.write(b"?")
+        assert p.pump_until(lambda size=expected: len(p.stdout.data) >= size, GUARD)
+    assert not p.flooded
+
+
+def test_a_server_that_floods_stderr_is_not_left_with_a_full_pipe(ended):
+    code = "import os\nfor _ in range(999): os.write(2, b'x' * 65536)\nos.write(1, b'done')"
+    ended.append(p := start(code))
+    assert p.pump_until(lambda: p.stdout.data == b"done", GUARD)
+    assert 1_000_000 < len(p.stderr.data) < 20_000_000
+
+
+DETACHED = (
+    "import os, sys, time\n"
+    "if os.fork(): os.wait() and time.sleep(3600)\n"
+    "os.setsid()\n"
+    "if TWICE and os.fork(): os._exit(0)\n"
+    "os.write(1, b'%d\\n' % os.getpid())\n"
+    "time.sleep(3600)\n"
+)
+
+
+def detached(ended, *, twice: bool) -> tuple[Process, int]:
+    """A server, and a process that it started and that has left its group."""
+    ended.append(p := start(DETACHED.replace("TWICE", str(twice))))
+    session = Session(p)
+    assert p.pump_until(lambda: (session.collect(), bool(session.lines))[1], GUARD)
+    return p, int(session.lines[0])
+
+
+def test_a_child_that_has_left_the_group_is_killed_with_its_parent(ended):
+    process, child = detached(ended, twice=False)
+    process.stop()
+    assert _ends(child)
+
+
+def test_a_daemon_is_killed_at_the_end_and_nothing_else(ended):
+    process, daemon = detached(ended, twice=True)
+    living, its = detached(ended, twice=False)
+    other = subprocess.Popen(["sleep", "3600"])  # no server of ours
+    process.stop()
+    assert _alive(daemon)
+    assert end_left() == 1
+    assert _ends(daemon)
+    assert all(map(_alive, (living.pid, its, other.pid)))
+    other.kill()
+    other.wait()
+
+
 def test_a_variable_can_be_set_and_taken_away(ended, monkeypatch):
     monkeypatch.setenv("WF_GONE", "1")
     code = "import os; print(os.environ.get('WF_SET'), os.environ.get('WF_GONE'))"
@@ -144,7 +207,9 @@ def test_a_variable_can_be_set_and_taken_away(ended, monkeypatch):
         (Launch(("no-such-command-wf",)), "there is no command 'no-such-command-wf'"),
         (Launch((str(Path(__file__)),)), "may not be executed"),
         (Launch(("true",), cwd=Path("no-such-folder-wf")), "is no folder"),
-        (Launch(()), "cannot be started"),
+        (Launch(()), "the command is empty"),
+        (Launch(("",)), "the command is empty"),
+        (Launch((str(Path(__file__).parent),)), "is a folder"),
         (Launch(("a\0b",)), "cannot be started"),
     ],
 )
@@ -184,6 +249,25 @@ def test_spares_are_started_ahead_and_ended():
     assert spares.take() is started[1]
     spares.close()
     assert Fake.stopped == 2
+
+
+KILLED_WITH_A_DAEMON = f"""
+import os, signal, sys
+from targets.command.process import Process
+from targets.command.records import Launch
+process = Process(Launch((sys.executable, "-S", "-c", {DETACHED.replace("TWICE", "True")!r})))
+process.pump_until(lambda: b"\\n" in process.stdout.data, 60)
+print(process.stdout.data.decode(), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_no_daemon_outlives_a_gate_that_is_killed():
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_WITH_A_DAEMON], capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == -9
+    assert _ends(int(done.stdout))
 
 
 KILLED = """

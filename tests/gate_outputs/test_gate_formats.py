@@ -9,6 +9,7 @@ import pytest
 
 from fuzz.gate.formats import explained, junit, markdown, sarif
 from fuzz.gate.redact import Redactor
+from fuzz.gate.report import as_json, as_table, verdict
 from targets.command.records import Launch
 from tests.gate_outputs.reports import flaw, report
 
@@ -110,7 +111,66 @@ def test_sarif_has_what_the_standard_requires() -> None:
     ]
     uri = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri == "out/a%20b.frame"
+    region = run["results"][0]["locations"][0]["physicalLocation"]["region"]
+    assert min(region.values()) >= 1
+    hashes = [r["partialFingerprints"]["primaryLocationLineHash"] for r in run["results"]]
+    assert len(set(hashes)) == 3
+    assert all(rule["help"]["text"] for rule in run["tool"]["driver"]["rules"])
     assert ["suppressions" in result for result in run["results"]] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("path", "uri"), [("/a/b c.frame", "file:///a/b%20c.frame"), ("", "stdin"), ("a#b", "a%23b")]
+)
+def test_sarif_names_a_place_as_a_uri(path: str, uri: str) -> None:
+    [result] = json.loads(sarif(report(replace(flaw(), path=path))))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
+
+
+# What the schema that Jenkins, pytest and junitparser share knows of each element.
+JUNIT = {
+    "testsuites": {"name", "time", "tests", "failures", "disabled", "errors"},
+    "testsuite": {"name", "tests", "failures", "errors", "time", "skipped", "timestamp"},
+    "testcase": {"name", "classname", "time", "assertions", "status"},
+    "failure": {"message", "type"},
+    "error": {"message", "type"},
+    "skipped": {"message"},
+}
+
+
+def test_junit_has_what_the_common_schema_knows_and_nothing_else() -> None:
+    made = report(flaw(), replace(flaw("act-twice"), known=True), gap="it was interrupted")
+    root = ET.fromstring(junit(made))
+    for element in root.iter():
+        assert set(element.attrib) <= JUNIT[element.tag]
+        assert element.tag in {"failure", "error", "skipped"} or element.get("name")
+    cases = root.findall("testsuite/testcase")
+    assert all(len(case) <= 1 for case in cases)
+    suite = root.find("testsuite")
+    assert suite is not None
+    for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        assert suite.get(name) == str(len(suite.findall(f"testcase/{tag}"))) == "1"
+    assert suite.get("tests") == str(len(cases))
+
+
+def test_a_run_that_is_no_pass_is_none_in_any_form() -> None:
+    made = report(gap="the run was interrupted after 3 s", reason="interrupted")
+    [run] = json.loads(sarif(made))["runs"]
+    [invocation] = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert "interrupted" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+    assert "**No pass**: the run was interrupted" in markdown(made)
+    assert "NO PASS: the run was interrupted" in as_table(made)
+    assert (verdict(made), json.loads(as_json(made))["verdict"]) == ("none", "none")
+    assert verdict(report(flaw(), gap="x")) == "findings"
+    assert verdict(report(replace(flaw(), known=True))) == "pass"
+
+
+def test_what_was_not_run_is_named() -> None:
+    made = report()
+    made.tally.skipped["ugly before"] = ("ugly-two-objects",)
+    for text in (markdown(made), as_table(made), as_json(made)):
+        assert "ugly-two-objects" in text
 
 
 def test_markdown_tells_findings_who_looked_and_what_was_tried() -> None:

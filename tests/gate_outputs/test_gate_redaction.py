@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import base64
+import json
+from urllib.parse import quote, quote_plus
+
 import pytest
 
 from fuzz.gate.redact import HIDDEN, Redactor, is_secret_name, redact
@@ -69,6 +73,35 @@ def test_a_secret_that_a_name_gave_away_is_hidden_wherever_it_turns_up() -> None
     assert hide.raw(b"\xfe grue\xff-lamp \x00swordfish") == b"\xfe *** \x00***"
     assert hide.env(launch.env) == {"MY_TOKEN": HIDDEN, "MODE": "debug"}
     assert hide.env({"HTTP_PROXY": None}) == {"HTTP_PROXY": "(unset)"}
+
+
+ODD = 'pa"ss\\wörd/+ 7'
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        ODD,
+        json.dumps(ODD),
+        json.dumps(ODD, ensure_ascii=False),
+        repr(ODD),
+        repr(ODD.encode()),
+        f"https://host/?x={quote(ODD)}",
+        f"https://host/?x={quote(ODD, safe='')}",
+        f"x={quote_plus(ODD)}",
+        f"x: {base64.b64encode(ODD.encode()).decode()}",
+    ],
+)
+def test_a_secret_is_hidden_however_it_is_spelled(spelled: str) -> None:
+    hide = Redactor.of(Launch(("s",), {"MY_TOKEN": ODD}), {})
+    assert HIDDEN in hide.text(spelled)
+    assert "rd" not in hide.text(spelled)
+    assert HIDDEN.encode() in hide.raw(spelled.encode())
+
+
+def test_each_line_of_a_secret_is_one_where_it_stands_alone() -> None:
+    hide = Redactor.of(Launch(("s",), {"PRIVATE_KEY": "first-line\nsecond-line\n"}), {})
+    assert hide.text("> 'second-line'") == f"> '{HIDDEN}'"
 
 
 def test_a_secret_within_a_secret_leaves_nothing_behind() -> None:

@@ -1,0 +1,76 @@
+"""What a server started and did not take with it: found by a mark in its environment.
+
+The key insight: a process can leave its group, its session and its parent, but it keeps the
+environment that it was started with. So every server is started with a mark of this run, and
+whoever still has it at the end is a stray. One that cleans its environment is not found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+__all__ = ["MARK", "end_strays", "mark"]
+
+MARK = "WIREFENCE_RUN"
+_TOKEN = secrets.token_hex(8)
+_ROUNDS = 3
+
+
+def mark() -> str:
+    """The value of :data:`MARK` for what this process starts: one that was forked has its own."""
+    return f"{_TOKEN}-{os.getpid()}"
+
+
+def end_strays(living: Collection[int]) -> int:
+    """Kill every marked process but those of the groups ``living``; say how many were killed."""
+    killed = 0
+    for _ in range(_ROUNDS):  # what is killed may have been about to start another
+        found = [pid for pid in _marked() if not _belongs(pid, living)]
+        killed += sum(map(_kill, found))
+        if not found:
+            break
+    return killed
+
+
+def _marked() -> Iterator[int]:
+    wanted = f"{MARK}={mark()}".encode()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and wanted in _environment(folder):
+            yield int(folder.name)
+
+
+def _environment(folder: Path) -> list[bytes]:
+    try:
+        return (folder / "environ").read_bytes().split(b"\0")
+    except OSError:  # somebody else's, or gone
+        return []
+
+
+def _belongs(pid: int, living: Collection[int]) -> bool:
+    """Whether a process is of a living group, or descends from one."""
+    while pid > 1:
+        try:
+            if os.getpgid(pid) in living:
+                return True
+            pid = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return False
+    return False
+
+
+def _kill(pid: int) -> bool:
+    """Kill a process if its number still has the mark."""
+    with contextlib.suppress(OSError):
+        held = os.pidfd_open(pid)
+        try:
+            if f"{MARK}={mark()}".encode() in _environment(Path(f"/proc/{pid}")):
+                signal.pidfd_send_signal(held, signal.SIGKILL)
+                return True
+        finally:
+            os.close(held)
+    return False
