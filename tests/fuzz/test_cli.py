@@ -39,6 +39,7 @@ def test_json_goes_to_stdout_alone_and_progress_to_stderr(wirefence) -> None:
     ran = wirefence(*TWICE, "--format", "json")
     report = json.loads(ran.out)
     assert report["new"] == len(report["found"]) == 1
+    assert 1e6 < report["peak_bytes"] < 1e9
     assert ran.err.startswith("seed 0, 1 targets, 1 workers")
 
 
