@@ -1,0 +1,43 @@
+"""A bad frame that is the last thing sent is given the time to be read."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fuzz.store import case_from_bytes
+
+SERVERS = Path(__file__).parent / "servers"
+SLOW = f"""
+import sys, time
+sys.path.insert(0, {str(SERVERS)!r})
+import server
+
+class Slow(server.{{kind}}):
+    def line(self, line):
+        if b"\\xff" in line:
+            time.sleep(1)
+        return super().line(line)
+
+server.FAULTS["Slow"] = Slow
+sys.argv.append("Slow")
+server.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "shows"),
+    [("ReplacesUtf8", {"non-action|act-rejected|utf8-invalid"}), ("Strict", set())],
+)
+def test_a_slow_server_acts_on_the_last_frame_of_a_case(bench, tmp_path, kind, shows):
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW.format(kind=kind))
+    made = bench(command=(sys.executable, str(script)))
+    trial = made.trial("encoding-byte-ff")
+    whole = trial.case.data
+    bad = whole.index(b"\xff")
+    alone = case_from_bytes(whole[: whole.index(b"\n", bad) + 1], protocol=trial.case.version)
+    assert made.run(replace(trial, case=alone))[1] == shows
