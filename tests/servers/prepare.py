@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import get_args
 
 from targets.environments.installers import Request, choose
 from targets.environments.interpreters import find
@@ -103,3 +104,11 @@ def npm_error(said: str) -> TargetError:
         )
     first = next((line for line in said.splitlines() if "npm error" in line), said[:200])
     return TargetError(f"npm could not install {what}: {first.strip()}")
+
+
+if __name__ == "__main__":  # for scripts, before they start what they don't want to wait for
+    try:
+        for word in sys.argv[1:]:
+            prepare(next(place for place in get_args(Place) if place == word))
+    except TargetError as error:
+        sys.exit(str(error))
