@@ -16,13 +16,14 @@ from typing import Any
 
 from fuzz.gate.inputs import UGLY
 from fuzz.gate.verdicts import ACTING, UNUSABLE
-from fuzz.gate.wire import INITIALIZED, TOKEN
+from fuzz.gate.wire import INITIALIZED, tokens_in
 from fuzz.store import read_case
 from oracles.rules import BY_ID
 from tests.servers.catalogue import SERVERS, Server
 
 __all__ = ["Told", "rewritten", "told"]
 
+_STAMP = re.compile(rb"wf[0-9a-f]{4}c\d{6}")
 _EFFECT = re.compile(r"^! (\w+) (\w+) (.*)$", re.MULTILINE)
 _LONG = 240
 _CLASSIC = tuple(name for name, _ in UGLY)
@@ -68,11 +69,12 @@ class Told:
 
     def classic(self, name: str) -> str:
         """The two verdicts on one of the five classic inputs."""
-        if any(key.startswith("ugly ") for key in self.report["skipped"]):
-            return "not run whole"
         found = [each for each in self.shown if name in each.trials]
         effect = "**acted**" if any(each.acted for each in found) else "no effect"
         use = "**not usable**" if any(each.unusable for each in found) else "usable"
+        if any(key.startswith("ugly ") for key in self.report["skipped"]):
+            shown = [verdict for verdict in (effect, use) if verdict.startswith("**")]
+            return ", ".join([*shown, "not run whole"])
         return f"{effect}, {use}"
 
 
@@ -105,30 +107,30 @@ def _shown(found: Mapping[str, Any], folder: str) -> Shown:
 
 def _is_usual(raw: bytes) -> bool:
     """Whether a frame is of the handshake, or the good request or the sentinel of every trial."""
-    roles = {match[3].removesuffix(b"i") for match in TOKEN.finditer(raw)}
+    roles = _roles(raw)
     good = bool(roles) and roles <= {b"p", b"s"}
     return good or raw == INITIALIZED.raw or roles == {b"h"}
+
+
+def _roles(raw: bytes) -> set[bytes]:
+    """What the names in some bytes stand for: ``t`` the bad frame, ``p`` the good one after it."""
+    return {_STAMP.sub(b"", name).removesuffix(b"i") for name in tokens_in(raw)}
 
 
 def _witnesses(found: Mapping[str, Any], sent: bytes) -> Iterable[str]:
     """Who saw it: the reply, and each recorder that saw the name of the bad frame."""
     if found["offending_hex"] and re.match(r"a result|a reply|tools/call was", found["summary"]):
         yield "reply"
-    names = {match.group() for match in TOKEN.finditer(sent) if match[3] in (b"t", b"tx")}
+    bad = _roles(sent) - {b"p", b"s"}
     transcript = Path(found["transcript"]).read_text("utf-8")
-    stamped = {re.sub(rb"c\d{6}", rb"", name) for name in names}
-    seen = {
-        match[1]
-        for match in _EFFECT.finditer(transcript)
-        for token in TOKEN.finditer(match[3].encode())
-        if re.sub(rb"c\d{6}", rb"", token.group()) in stamped
-    }
+    effects = _EFFECT.finditer(transcript)
+    seen = {match[1] for match in effects if bad & _roles(match[3].encode())}
     yield from sorted(seen)
 
 
 def _escaped(raw: bytes, folder: str) -> str:
     """Bytes as code: names of ours cut down to their role, long ones cut off."""
-    text = repr(TOKEN.sub(rb"\3", raw))[2:-1].replace(folder, "FOLDER")
+    text = repr(_STAMP.sub(b"", raw))[2:-1].replace(folder, "FOLDER")
     cut = text if len(text) <= _LONG else f"{text[:_LONG]} ... ({len(raw):,} bytes)"
     return f"`` {cut} ``" if "`" in cut else f"`{cut}`"
 
