@@ -312,7 +312,7 @@ class _Runner:
             dict(self.lab.absent),
             seconds,
             reason,  # type: ignore[arg-type]
-            tuple(self.notes),
+            (*self.notes, *self.filing.lost),
             gap(reason, self.tally.skipped, seconds) or _open_questions(self.tally.pending),
         )
 
