@@ -37,7 +37,7 @@ types: setup
 	$(BIN)/mypy
 
 pytest: setup
-	$(BIN)/pytest -n auto --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 bench: setup ## measure the generator, the parsers, the judge and the gateway
 	@$(BIN)/wirefence bench

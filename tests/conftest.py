@@ -1,4 +1,7 @@
-"""Shared fixtures. Other people's data is read where it lies and never copied to the repository."""
+"""Shared fixtures, and how the tests are shared between processes.
+
+Other people's data is read where it lies and never copied to the repository.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,26 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+LONG = (
+    "fuzz/test_planted_faults_are_found.py",
+    "gate/test_gate_whole.py",
+    "coverage/test_fuzz_command.py",
+    "crashes/test_one_file_for_each_fault.py",
+    "fuzz/test_cli_processes.py",
+    "crashes/test_nightly.py",
+    "fuzz/test_campaign.py",
+    "gate/test_planted_servers.py",
+    "gate/test_gate_versions.py",
+    "environments/test_environment_cache.py",
+    "compare/test_real_version_pairs.py",
+    "crashes/test_reproducers.py",
+    "crashes/test_minimal_forms.py",
+    "fuzz/test_cli.py",
+    "coverage/test_libfuzzer_targets.py",
+    "strategies/test_damage_quality.py",
+)
+"""Files that take longest, longest first: a process that gets one last is alone at the end."""
 
 # A shell ignores them for what it runs in the background, and the processes of tests inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -22,3 +45,18 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no shared data at {folder}; set WIREFENCE_SHARED to its folder")
     return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first; each file is run whole by one process (``--dist loadfile``)."""
+    rank = {ROOT / "tests" / name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: rank.get(item.path, len(LONG)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Three processes for two processors: half of what tests do is wait for processes of theirs."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    processors = len(os.sched_getaffinity(0))
+    return processors + (min(processors, 4) + 1) // 2

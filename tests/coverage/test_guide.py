@@ -11,7 +11,7 @@ import pytest
 from fuzz.campaign import Budget, campaign
 from fuzz.coverage import guide
 from fuzz.coverage.guide import GRAMMAR, Fruit, guide_for, names_for
-from fuzz.events import Event, Finished
+from fuzz.events import Event, Finished, Progress
 from fuzz.plan import Plan
 from fuzz.store import Store
 
@@ -68,12 +68,19 @@ def test_a_campaign_shares_its_only_place_and_tells_of_what_the_guide_finds(
     monkeypatch.setattr(guide, "SLICE", 1.0)
     monkeypatch.setattr(guide, "_HOPE", {GRAMMAR: 0.1})
     events: list[Event] = []
-    plan, budget = Plan(("planted:acts-twice",)), Budget(seconds=16.0, workers=1)
-    campaign(plan, budget, hostile / "out", events.append)
+    out = hostile / "out"
+
+    def until_both_have_brought_something(event: Event) -> None:
+        events.append(event)
+        inputs = any((out / "corpus").glob("*/*"))
+        if isinstance(event, Progress) and inputs and event.tally.cases and event.found:
+            raise KeyboardInterrupt
+
+    plan, budget = Plan(("planted:acts-twice",)), Budget(seconds=240.0, workers=1)
+    campaign(plan, budget, out, until_both_have_brought_something)
     end = events[-1]
     assert isinstance(end, Finished)
-    assert end.reason == "done"
+    assert end.reason == "interrupted"
     assert end.tally.cases > 0
     assert sum(each.executions for each in end.explored) > 0
-    assert "planted:acts-twice|non-action|act-twice" in Store(hostile / "out").signatures()
-    assert any((hostile / "out" / "corpus").glob("*/*"))
+    assert "planted:acts-twice|non-action|act-twice" in Store(out).signatures()

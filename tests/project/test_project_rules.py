@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONG
 from tests.project import rules
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,10 @@ def plant(root: Path, name: str, text: str) -> Path:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_this_checkout_keeps_the_rule(rule):
     assert rule(ROOT) == []
+
+
+def test_the_files_to_be_run_first_are_there():
+    assert [name for name in LONG if not (ROOT / "tests" / name).is_file()] == []
 
 
 def test_the_rules_see_this_checkouts_modules():
