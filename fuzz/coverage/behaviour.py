@@ -21,25 +21,42 @@ Note = Callable[[Hashable], None]
 
 
 class Behaviours:
-    """Counts behaviours on ``reserve``'s counters; ``hit`` increments one.
+    """Counts behaviours once it has counters (:meth:`ready`); before, they are not heard.
 
     The counter of a behaviour is a function of its ``repr``: two processes that share a corpus, or
-    one that merges it, mean the same by the same counter.
+    one that merges it, mean the same by the same counter. ``hit`` gives the function that
+    increments one; it is asked now and then, since atheris replaces it when fuzzing starts.
     """
 
-    __slots__ = ("_hit", "_ids", "_known")
+    __slots__ = ("_hit", "_hit_now", "_ids", "_known")
 
-    def __init__(self, reserve: Callable[[], int], hit: Callable[[int], None]) -> None:
-        self._ids = [reserve() for _ in range(COUNTERS)]
-        self._hit = hit
+    def __init__(self, hit: Callable[[], Callable[[int], object]]) -> None:
+        self._hit_now = hit
+        self._hit: Callable[[int], object] = _unheard
+        self._ids: list[int] = []
         self._known: dict[Hashable, int] = {}
+
+    def ready(self, reserve: Callable[[], int]) -> None:
+        """Take counters, by numbers that ``reserve`` gives."""
+        self._ids = [reserve() for _ in range(COUNTERS)]
 
     def note(self, behaviour: Hashable) -> None:
         """Count ``behaviour`` once more for the input that runs."""
         counter = self._known.get(behaviour)
         if counter is None:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            counter = self._ids[zlib.crc32(repr(behaviour).encode()) % COUNTERS]
-            self._known[behaviour] = counter
+            counter = self._learn(behaviour)
         self._hit(counter)
+
+    def _learn(self, behaviour: Hashable) -> int:
+        if not self._ids:
+            return 0
+        self._hit = self._hit_now()
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        counter = self._ids[zlib.crc32(repr(behaviour).encode()) % COUNTERS]
+        self._known[behaviour] = counter
+        return counter
+
+
+def _unheard(_: int) -> None:
+    """Nobody counts yet."""

@@ -23,7 +23,7 @@ from targets.parsers.outcomes import dangerous
 
 __all__ = ["DocumentCheck"]
 
-_SAMPLE = 63
+_SAMPLE = 255
 _EXPLAINED_SAMPLE = 31
 _ENOUGH = 2
 _REMEMBERED = 100_000
@@ -71,16 +71,18 @@ class DocumentCheck:
         if len(raw) > 900 and dangerous(raw):
             return self._deep(raw)
         answers = self._answers(raw)
-        first = next((answer for answer in answers if type(answer) is bytes), b"")
-        self.valid += bool(first)
+        lead = answers[0]
+        first = lead if type(lead) is bytes else next((a for a in answers if type(a) is bytes), b"")
+        self.valid += first != b""
         # Nobody accepted, or everybody did and read the same.
         alike = not first or answers.count(first) == len(answers)
-        kind = (_all_alike if alike else _apart)(answers, first)
-        said = () if alike else next((a for a in answers if type(a) is str), "")
-        self.note((kind, said))
-        if not self._is_due(raw, kind, alike=alike):
-            return []
-        return self.examiner.examine_document(raw)
+        if alike:
+            kind = _all_alike(answers, first)
+            self.note((kind, ()))
+        else:
+            kind = _apart(answers, first)
+            self.note((kind, next((a for a in answers if type(a) is str), "")))
+        return self.examiner.examine_document(raw) if self._is_due(raw, kind, alike=alike) else []
 
     def _deep(self, raw: bytes) -> list[Finding]:
         """A sample of the documents that need a process of their own, a hundred times the cost."""
@@ -103,21 +105,21 @@ class DocumentCheck:
 
     def _sort(self, said: str) -> str:
         """An error message without its numbers, which are offsets; messages repeat."""
-        sort = self._sorts.get(said)
-        if sort is None:
-            if len(self._sorts) >= _REMEMBERED:
-                self._sorts.clear()
-            sort = self._sorts[said] = said[:_SHOWN].translate(_NO_DIGITS)
+        if len(self._sorts) >= _REMEMBERED:
+            self._sorts.clear()
+        sort = self._sorts[said] = said[:_SHOWN].translate(_NO_DIGITS)
         return sort
 
     def _answers(self, raw: bytes) -> list[_Answer]:
         """Of each parser the typed bytes of its value, or the sort of its error."""
         answers: list[_Answer] = []
+        sorts = self._sorts
         for parse, documented in self._rows:
             try:
                 answers.append(marshal.dumps(parse(raw), 2))
             except documented as error:
-                answers.append(self._sort(str(error)))
+                said = str(error)
+                answers.append(sorts.get(said) or self._sort(said))
             except (KeyboardInterrupt, SystemExit):
                 raise
             except BaseException as error:  # noqa: BLE001 - the examiner says what it is

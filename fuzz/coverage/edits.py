@@ -6,13 +6,13 @@ JSON; those that do not are few and named.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from fuzz.coverage.fresh import Fresh
 from fuzz.coverage.tree import PARTS, Span, Tree
-from strategies.source import Source
 
 __all__ = ["EDITS", "Edit", "Hand", "Make", "apply", "fitting"]
 
@@ -23,20 +23,32 @@ Edit = tuple[int, int, bytes]
 
 @dataclass(slots=True)
 class Hand:
-    """What an edit may use: choices, fresh output, another tree, and a mutator of few bytes."""
+    """What an edit may use: choices, fresh output, another tree, and a mutator of few bytes.
 
-    source: Source
+    ``draw`` gives numbers of ``0 <= n < 1``. Choices are made from it here and not by a source, as
+    calls are most of what a mutation costs.
+    """
+
+    draw: Callable[[], float]
     fresh: Fresh
     donor: Tree
     scramble: Callable[[bytes], bytes]
 
-    def pick(self, options: tuple[T, ...]) -> T | None:
+    def choice(self, options: Sequence[T]) -> T:
+        """One of ``options``; raises IndexError if there are none."""
+        return options[int(self.draw() * len(options))]
+
+    def pick(self, options: Sequence[T]) -> T | None:
         """One of ``options``, ``None`` if there are none."""
-        return self.source.choice(options) if options else None
+        return options[int(self.draw() * len(options))] if options else None
+
+    def between(self, low: int, high: int) -> int:
+        """An integer of ``low .. high``, both included."""
+        return low + int(self.draw() * (high - low + 1))
 
     def value(self) -> bytes:
         """A value: fresh, or one of the other tree."""
-        if self.source.chance(1, 2) and (span := self.pick(self.donor.values)):
+        if self.draw() < 1 / 2 and (span := self.pick(self.donor.values)):
             return self.donor.raw[span[0] : span[1]]
         return self.fresh.value()
 
@@ -67,10 +79,14 @@ _WORDS = (b"true", b"false", b"null")
 _BLANK = b" \t\r"
 
 
-def apply(raw: bytes, edits: list[Edit]) -> bytes:
+def apply(raw: bytes, edits: Sequence[Edit | None]) -> bytes:
     """Carry out edits from the last to the first; of two that overlap, the later one only."""
+    if len(edits) == 1:
+        # Most mutations are one edit: sorting it would cost more than doing it.
+        (only,) = edits
+        return raw if only is None else raw[: only[0]] + only[2] + raw[only[1] :]
     upto = len(raw)
-    for start, end, new in sorted(edits, reverse=True):
+    for start, end, new in sorted([edit for edit in edits if edit is not None], reverse=True):
         if end <= upto:
             raw = raw[:start] + new + raw[end:]
             upto = start
@@ -112,19 +128,19 @@ def change_string(tree: Tree, hand: Hand) -> Edit | None:
 def change_word(tree: Tree, hand: Hand) -> Edit | None:
     """One literal for another, or for any value."""
     span = hand.pick(tree.words)
-    return span and (*span, hand.source.choice(_WORDS))
+    return span and (*span, hand.choice(_WORDS))
 
 
 def confuse(tree: Tree, hand: Hand) -> Edit | None:
     """A value of another type for one of the outer members: what sloppy readers take for it."""
     member = hand.pick(tree.outer)
-    return member and (member[2], member[3], hand.source.choice(_CONFUSIONS))
+    return member and (member[2], member[3], hand.choice(_CONFUSIONS))
 
 
 def misspell(tree: Tree, hand: Hand) -> Edit | None:
     """What no grammar of JSON makes and some readers take, in place of a value."""
     span = hand.pick(tree.values)
-    return span and (*span, hand.source.choice(_MISSPELLINGS))
+    return span and (*span, hand.choice(_MISSPELLINGS))
 
 
 def concatenate(tree: Tree, hand: Hand) -> Edit | None:
@@ -132,9 +148,9 @@ def concatenate(tree: Tree, hand: Hand) -> Edit | None:
     span = hand.pick(tree.tops)
     if span is None:
         return None
-    if hand.source.chance(1, 3):
+    if hand.draw() < 1 / 3:
         return span[0], span[0], hand.value() + b" "
-    return span[1], span[1], hand.source.choice((b"", b" ", b",")) + hand.value()
+    return span[1], span[1], hand.choice((b"", b" ", b",")) + hand.value()
 
 
 def rename(tree: Tree, hand: Hand) -> Edit | None:
@@ -142,7 +158,7 @@ def rename(tree: Tree, hand: Hand) -> Edit | None:
     member = hand.pick(tree.members)
     if member is None:
         return None
-    other = hand.pick(hand.donor.members) if hand.source.chance(1, 2) else None
+    other = hand.pick(hand.donor.members) if hand.draw() < 1 / 2 else None
     name = hand.donor.raw[other[0] : other[1]] if other else b'"%b"' % hand.fresh.word()
     return member[0], member[1], name
 
@@ -153,7 +169,7 @@ def escape(tree: Tree, hand: Hand) -> Edit | None:
     span = (member[0], member[1]) if member else hand.pick(tree.strings)
     if span is None or span[1] - span[0] < 3:
         return None
-    at = hand.source.integer(span[0] + 1, span[1] - 2)
+    at = hand.between(span[0] + 1, span[1] - 2)
     byte = tree.raw[at]
     plain = 0x20 <= byte < 0x7F and byte not in b'"\\' and b"\\" not in tree.raw[span[0] : at]
     return (at, at + 1, b"\\u%04x" % byte) if plain else None
@@ -189,8 +205,8 @@ def delete(tree: Tree, hand: Hand) -> Edit | None:
 
 def _slot(tree: Tree, hand: Hand) -> Span | None:
     """A member, name and all, or an item."""
-    if tree.members and (not tree.items or hand.source.chance(2, 3)):
-        member = hand.source.choice(tree.members)
+    if tree.members and (not tree.items or hand.draw() < 2 / 3):
+        member = hand.choice(tree.members)
         return member[0], member[3]
     return hand.pick(tree.items)
 
@@ -201,17 +217,17 @@ def repeat(tree: Tree, hand: Hand) -> Edit | None:
     if span is None:
         return None
     copy = tree.raw[span[0] : span[1]]
-    if hand.source.chance(1, 2) and (colon := copy.find(b":") + 1):
+    if hand.draw() < 1 / 2 and (colon := copy.find(b":") + 1):
         copy = copy[:colon] + hand.value()
     return span[0], span[0], copy + b","
 
 
 def insert(tree: Tree, hand: Hand) -> Edit | None:
     """One more member or item, fresh or from the other tree."""
-    if tree.members and hand.source.chance(2, 3):
-        at = hand.source.choice(tree.members)[0]
+    if tree.members and hand.draw() < 2 / 3:
+        at = hand.choice(tree.members)[0]
         other = hand.pick(hand.donor.members)
-        if other and hand.source.chance(1, 2):
+        if other and hand.draw() < 1 / 2:
             return at, at, hand.donor.raw[other[0] : other[3]] + b","
         return at, at, b'"%b":%b,' % (hand.fresh.word(), hand.value())
     item = hand.pick(tree.items)
@@ -224,7 +240,7 @@ def wrap(tree: Tree, hand: Hand) -> Edit | None:
     if span is None:
         return None
     old = tree.raw[span[0] : span[1]]
-    form = hand.source.choice((b"[%b]", b'{"a":%b}', b"[[%b]]"))
+    form = hand.choice((b"[%b]", b'{"a":%b}', b"[[%b]]"))
     return (*span, form % old)
 
 
@@ -233,7 +249,7 @@ def nest(tree: Tree, hand: Hand) -> Edit | None:
     span = hand.pick(tree.values)
     if span is None:
         return None
-    depth = hand.source.choice(_DEPTHS)
+    depth = hand.choice(_DEPTHS)
     return (*span, b"[" * depth + tree.raw[span[0] : span[1]] + b"]" * depth)
 
 
@@ -245,7 +261,7 @@ def unwrap(tree: Tree, hand: Hand) -> Edit | None:
     inner = [v for v in tree.values if outer[0] < v[0] and v[1] < outer[1]]
     if not inner:
         return None
-    start, end = hand.source.choice(inner)
+    start, end = hand.choice(inner)
     return (*outer, tree.raw[start:end])
 
 
@@ -253,7 +269,7 @@ def exchange(tree: Tree, hand: Hand) -> Edit | None:
     """Two neighbouring members in the other order, which means the same."""
     if len(tree.members) < 2:
         return None
-    at = hand.source.integer(0, len(tree.members) - 2)
+    at = hand.between(0, len(tree.members) - 2)
     one, two = tree.members[at], tree.members[at + 1]
     if one[3] > two[0]:
         return None
@@ -269,13 +285,13 @@ def space(tree: Tree, hand: Hand) -> Edit | None:
     member = hand.pick(tree.members)
     if member is None:
         return None
-    at = member[hand.source.choice((0, 1, 2, 3))]
-    return at, at, hand.source.choice(_SPACES)
+    at = member[hand.choice((0, 1, 2, 3))]
+    return at, at, hand.choice(_SPACES)
 
 
 def scramble_token(tree: Tree, hand: Hand) -> Edit | None:
     """Arbitrary bytes inside one token: libFuzzer's own mutations, confined."""
-    span = hand.pick(tree.strings if hand.source.chance(1, 2) else tree.numbers)
+    span = hand.pick(tree.strings if hand.draw() < 1 / 2 else tree.numbers)
     if span is None:
         return None
     return (*span, hand.scramble(tree.raw[span[0] : span[1]]))
@@ -308,14 +324,12 @@ _WEIGHTED: tuple[tuple[int, Make, tuple[str, ...]], ...] = (
 EDITS: tuple[Make, ...] = tuple(make for weight, make, _ in _WEIGHTED for _ in range(weight))
 """Edits of the inside of a document, as often as they are chosen."""
 
-_FITTING: dict[tuple[bool, ...], tuple[Make, ...]] = {}
 
-
-def fitting(tree: Tree) -> tuple[Make, ...]:
-    """Those of :data:`EDITS` that find something in ``tree`` to work on; all, if none does."""
-    found = _FITTING.get(tree.there)
-    if found is None:
-        has = dict(zip(PARTS, tree.there, strict=True))
-        rows = [(w, make) for w, make, parts in _WEIGHTED if any(has[part] for part in parts)]
-        found = _FITTING[tree.there] = tuple(m for w, m in rows for _ in range(w)) or EDITS
-    return found
+@cache
+def fitting(there: int) -> tuple[Make, ...]:
+    """Those of :data:`EDITS` that find something to work on where a tree has the parts of ``there``
+    (:attr:`Tree.there`); all, if none does.
+    """
+    has = {part for bit, part in enumerate(PARTS) if there >> bit & 1}
+    rows = [(weight, make) for weight, make, parts in _WEIGHTED if has.intersection(parts)]
+    return tuple(make for weight, make in rows for _ in range(weight)) or EDITS

@@ -7,11 +7,12 @@ that reaches a target may be imported before; this module knows names and no mor
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["UNDER_TEST", "main"]
+__all__ = ["UNDER_TEST", "main", "under_test"]
 
 UNDER_TEST: dict[str, tuple[str, ...]] = {
     "fuzz_parsers": ("targets", "simplejson", "json"),
@@ -25,6 +26,7 @@ UNDER_TEST: dict[str, tuple[str, ...]] = {
 Atheris takes whole top-level packages; what is in them and not under test is left out by name.
 """
 
+_ALWAYS = {"targets", "oracles"}
 _OURS = (
     *("targets.errors", "targets.harness", "targets.recorder", "targets.records"),
     *("targets.parsers", "targets.parsers.canonical", "targets.parsers.configs"),
@@ -42,7 +44,7 @@ def main(file: str) -> NoReturn:
     from fuzz.coverage.orders import orders  # noqa: PLC0415 - it imports no target
 
     given = orders()
-    include = [*UNDER_TEST[path.stem], *filter(None, map(_module, given.targets))]
+    include = [*under_test(path.stem, given.targets), *filter(None, map(_module, given.targets))]
     with atheris.instrument_imports(include, exclude=list(_OURS)):
         run: Any = import_module("fuzz.coverage.run")
     errors: Any = import_module("fuzz.errors"), import_module("targets.errors")
@@ -51,6 +53,18 @@ def main(file: str) -> NoReturn:
     except (errors[0].UsageError, errors[1].TargetError) as error:
         _complain(error.cause, error.hint)
     raise AssertionError("libFuzzer ends the process")
+
+
+def under_test(name: str, targets: Sequence[str]) -> tuple[str, ...]:
+    """The packages whose edges guide the libFuzzer target ``name`` over ``targets``.
+
+    A library that none of them is stays as it is: orjson raises the errors of ``json``, so edges
+    there would cost every refused input some microseconds and say nothing of orjson.
+    """
+    named = {target.partition("[")[0] for target in targets}
+    if not targets or "parsers" in named:
+        return UNDER_TEST[name]
+    return tuple(each for each in UNDER_TEST[name] if each in named | _ALWAYS)
 
 
 def _module(target: str) -> str:

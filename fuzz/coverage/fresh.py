@@ -1,7 +1,8 @@
 """Fresh grammar output in stock, for splicing into trees.
 
-The key insight: a mutation costs less than a value of the grammar, so values are kept in a stock
-and used several times each; every draw may replace what it takes, and so the stock never ages.
+The key insight: a mutation costs less than a value of the grammar, and even less than a call or
+two. So values are kept in a stock and used several times each, and draws from it are made in bulk;
+with each, some of the stock are made anew, and so it never ages.
 """
 
 from __future__ import annotations
@@ -22,32 +23,37 @@ from strategies.source import Source
 __all__ = ["Fresh"]
 
 _DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-_USES = 12
+_USES = 32
 _FOLD = re.compile(rb"\n\s*")
 
 
 class _Stock:
-    """Up to ``size`` products of one rule of the grammar, replaced one by one as they are used."""
+    """Up to ``size`` products of one rule of the grammar; of :data:`_USES` taken, one is new."""
 
-    __slots__ = ("_full", "_made", "_make", "_source")
+    __slots__ = ("_drawn", "_full", "_made", "_make", "_source")
 
     def __init__(self, source: Source, make: Callable[[], bytes], size: int) -> None:
         self._source = source
         self._make = make
         self._full = size
         self._made: list[bytes] = []
+        self._drawn: list[bytes] = []
 
     def take(self) -> bytes:
         """One product, new or used before."""
-        made = self._made
+        drawn = self._drawn
+        return drawn.pop() if drawn else self._more()
+
+    def _more(self) -> bytes:
+        """Fill the stock, by one; once it is full, draw from it, after a part of it was renewed."""
+        made, new = self._made, self._make()
         if len(made) < self._full:
-            made.append(self._make())
-            return made[-1]
-        at = self._source.integer(0, self._full * _USES - 1)
-        if at < self._full:
-            made[at] = self._make()
-            return made[at]
-        return made[at % self._full]
+            made.append(new)
+            return new
+        choice, last = self._source.choice, self._full - 1
+        made[self._source.integer(0, last)] = new
+        self._drawn = [choice(made) for _ in range(_USES - 1)]
+        return new
 
 
 class Fresh:
@@ -61,6 +67,7 @@ class Fresh:
         self._words = (*load_words(DICTIONARY), *words)
         self._made = 0
         self._values = _Stock(source, self._value, 192)
+        self._numbers = _Stock(source, partial(number, source), 512)
         self._messages = _Stock(source, self._message, 128)
         self._sessions = _Stock(source, self._session, 64)
         self._documents = _Stock(source, self._document, 256)
@@ -95,7 +102,7 @@ class Fresh:
 
     def number(self) -> bytes:
         """A number token."""
-        return number(self._source)
+        return self._numbers.take()
 
     def name(self) -> str:
         """A name that nothing made here had before."""

@@ -18,7 +18,7 @@ _STATELESS = b'"2026-07-28"'
 def insert_line(tree: Tree, hand: Hand) -> Edit | None:
     """A message of the grammar as one more line."""
     line = hand.pick(tree.lines)
-    at = line[hand.source.choice((0, 1))] if line else 0
+    at = line[hand.choice((0, 1))] if line else 0
     return at, at, hand.fresh.message() + b"\n"
 
 
@@ -48,7 +48,7 @@ def exchange_lines(tree: Tree, hand: Hand) -> Edit | None:
     """Two neighbouring lines in the other order."""
     if len(tree.lines) < 2:
         return None
-    at = hand.source.integer(0, len(tree.lines) - 2)
+    at = hand.between(0, len(tree.lines) - 2)
     (start, middle), (_, end) = tree.lines[at], tree.lines[at + 1]
     return start, end, tree.raw[middle:end] + tree.raw[start:middle]
 
@@ -58,7 +58,7 @@ def splice_tail(tree: Tree, hand: Hand) -> Edit | None:
     place, lines = hand.pick(tree.lines), _body(hand.donor)
     if place is None or not lines:
         return None
-    start = hand.source.choice(lines)[0] if hand.source.chance(1, 2) else lines[0][0]
+    start = hand.choice(lines)[0] if hand.draw() < 1 / 2 else lines[0][0]
     return place[1], place[1], hand.donor.raw[start:]
 
 
@@ -75,21 +75,21 @@ def vary_line(tree: Tree, hand: Hand) -> Edit | None:
     lines = _body(tree)
     if not lines:
         return None
-    start, end = hand.source.choice(lines)
+    start, end = hand.choice(lines)
     copy = read_tree(tree.raw[start:end])
-    edit = hand.source.choice(fitting(copy))(copy, hand)
+    edit = hand.choice(fitting(copy.there))(copy, hand)
     if edit is None:
         return None
     made = copy.raw[: edit[0]] + edit[2] + copy.raw[edit[1] :]
-    at = hand.source.choice((start, end))
+    at = hand.choice((start, end))
     return at, at, made
 
 
 def insert_call(tree: Tree, hand: Hand) -> Edit | None:
     """A call of the grammar, by any caller of any tool, as one more line behind the handshake."""
     lines = _body(tree)
-    line = hand.source.choice(lines) if lines else hand.pick(tree.lines[-1:])
-    at = line[hand.source.choice((0, 1))] if lines and line else len(tree.raw)
+    line = hand.choice(lines) if lines else hand.pick(tree.lines[-1:])
+    at = line[hand.choice((0, 1))] if lines and line else len(tree.raw)
     return at, at, hand.fresh.call(stateless=_STATELESS in tree.raw) + b"\n"
 
 
@@ -99,7 +99,7 @@ def insert_damaged(tree: Tree, hand: Hand) -> Edit | None:
     if found is None:
         return None
     call = read_tree(found[2])
-    edit = hand.source.choice(fitting(call))(call, hand)
+    edit = hand.choice(fitting(call.there))(call, hand)
     if edit is None:
         return found
     return found[0], found[1], call.raw[: edit[0]] + edit[2] + call.raw[edit[1] :]

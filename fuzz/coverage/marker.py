@@ -13,7 +13,9 @@ from pathlib import Path
 
 __all__ = ["Marker", "Sighting", "read_marker"]
 
-_HEAD = struct.Struct("<QQQQI")
+_BEGIN = struct.Struct("<QI")
+_END = struct.Struct("<QQQ")
+_HEAD = struct.Struct(_BEGIN.format + _END.format[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +49,18 @@ class Marker:
         size = min(len(data), self._size)
         self._map[_HEAD.size : _HEAD.size + size] = data[:size]
         self._begun += 1
-        struct.pack_into("<I", self._map, _HEAD.size - 4, size)
-        struct.pack_into("<Q", self._map, 0, self._begun)
+        _BEGIN.pack_into(self._map, 0, self._begun, size)
 
     def end(self, valid: int, calls: int) -> None:
         """The input has run; so many were JSON and had calls until now."""
-        struct.pack_into("<QQQ", self._map, 8, self._begun, valid, calls)
+        _END.pack_into(self._map, _BEGIN.size, self._begun, valid, calls)
 
 
 def read_marker(path: Path) -> Sighting:
     """What the marker at ``path`` says; nothing where it does not exist or is being made."""
     try:
         content = path.read_bytes()
-        begun, ended, valid, calls, size = _HEAD.unpack_from(content)
+        begun, size, ended, valid, calls = _HEAD.unpack_from(content)
     except (OSError, struct.error):
         return Sighting()
     running = content[_HEAD.size : _HEAD.size + size] if begun > ended else None

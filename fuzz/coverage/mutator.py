@@ -10,14 +10,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
-from fuzz.coverage.edits import Edit, Hand, apply, fitting
+from fuzz.coverage.edits import Hand, apply, fitting
 from fuzz.coverage.fresh import Fresh
 from fuzz.coverage.line_edits import LINE_EDITS
 from fuzz.coverage.tree import Tree, TreeCache
-from strategies.damage import apply_damage
+from strategies.damage import OPERATORS, Scene, apply_damage
 from strategies.records import VERSIONS, Frame
 from strategies.source import RandomSource
 
@@ -33,6 +32,13 @@ _WAYS: dict[Form, tuple[_Way, ...]] = {
     "session": ("tree",) * 11 + ("lines",) * 13 + ("fresh",) * 3 + ("damage",) * 3 + ("bytes",),
 }
 _LARGE: dict[Form, int] = {"document": 600, "session": 3_000}
+_SPOILERS = tuple(
+    each
+    for each in OPERATORS
+    if not each.heavy and each.family not in ("lifecycle", "resource", "chunking")
+)
+"""Damage of one document; what is about sizes or sessions makes nothing that would fit."""
+
 _STACK = (1, 1, 1, 1, 1, 2, 2, 3, 5)
 _TRIES = 4
 _RING = 64
@@ -40,19 +46,21 @@ _ACTION = re.compile(rb'("action"\s*:\s*")((?:[^"\\]|\\.)*+)(?=")')
 _ID = re.compile(rb'("id"\s*:\s*)(-?[0-9]+|"[^"\\]*+")')
 
 
-@dataclass(slots=True)
 class _Ring:
     """The last trees that were sound: donors, and parents in place of those that are not."""
 
-    trees: list[Tree]
-    at: int = 0
+    __slots__ = ("_at", "trees")
+
+    def __init__(self) -> None:
+        self.trees: list[Tree] = []
+        self._at = 0
 
     def add(self, tree: Tree) -> None:
         if len(self.trees) < _RING:
             self.trees.append(tree)
         else:
-            self.trees[self.at] = tree
-            self.at = (self.at + 1) % _RING
+            self._at = at = (self._at + 1) % _RING
+            self.trees[at] = tree
 
 
 class Mutator:
@@ -67,14 +75,18 @@ class Mutator:
     ) -> None:
         self._form: Form = form
         self._scramble = scramble
-        self._source = RandomSource(random.Random(seed))
+        generator = random.Random(seed)
+        self._draw = generator.random
+        self._source = RandomSource(generator)
         self._fresh = Fresh(self._source, words)
+        self._new = self._fresh.document if form == "document" else self._fresh.session
         self._cache = TreeCache()
         self._most = 0
-        self._hand = Hand(self._source, self._fresh, Tree(b""), self._scramble_part)
-        self._ring = _Ring([])
+        self._hand = Hand(self._draw, self._fresh, Tree(b""), self._scramble_part)
+        self._ring = _Ring()
         self._ways = _WAYS[form]
         self._large = _LARGE[form]
+        self._finish = _one_line if form == "document" else self._settled
 
     def mutate(self, data: bytes, max_size: int) -> bytes:
         """A mutation of ``data`` of at most ``max_size`` bytes."""
@@ -87,90 +99,78 @@ class Mutator:
     def _mutate(self, tree: Tree, donor: Tree | None, max_size: int) -> bytes:
         if tree.sound and len(tree.raw) <= self._large:
             self._ring.add(tree)
-        elif self._source.chance(7, 8):
+        elif self._draw() < 7 / 8:
             # What is no JSON gives little that is, and what is large little that is fast: most of
             # the time its place is taken.
             tree = self._stand_in()
+        hand = self._hand
+        self._most = max_size
         for _ in range(_TRIES):
-            made = self._once(tree, donor or self._donor(), max_size)
+            hand.donor = donor or self._donor()
+            made = self._once(tree, hand)
             if made != tree.raw and 0 < len(made) <= max_size:
                 return made
         return self._new()[:max_size]
 
     def _stand_in(self) -> Tree:
         trees = self._ring.trees
-        if trees and self._source.chance(3, 4):
-            return self._source.choice(trees)
+        if trees and self._draw() < 3 / 4:
+            return trees[int(self._draw() * len(trees))]
         return self._cache.read(self._new())
 
     def _donor(self) -> Tree:
         trees = self._ring.trees
-        return self._source.choice(trees) if trees else self._cache.read(self._new())
+        return trees[int(self._draw() * len(trees))] if trees else self._cache.read(self._new())
 
-    def _new(self) -> bytes:
-        fresh = self._fresh
-        return fresh.document() if self._form == "document" else fresh.session()
-
-    def _once(self, tree: Tree, donor: Tree, max_size: int) -> bytes:
-        way = self._source.choice(self._ways)
+    def _once(self, tree: Tree, hand: Hand) -> bytes:
+        way = self._ways[int(self._draw() * len(self._ways))]
         if way == "tree":
-            return self._edited(tree, self._give(donor, max_size))
+            return self._edited(tree, hand)
         if way == "fresh":
-            return self._renewed(donor, max_size)
+            return self._renewed(hand)
         if way == "bytes":
-            made = self._scramble(tree.raw, max_size)
+            made = self._scramble(tree.raw, self._most)
             return _one_line(made) if self._form == "document" else made
         if way == "damage":
             return self._damaged(tree)
-        return self._rearranged(tree, self._give(donor, max_size))
+        return self._rearranged(tree, hand)
 
-    def _renewed(self, donor: Tree, max_size: int) -> bytes:
+    def _renewed(self, hand: Hand) -> bytes:
         """What the grammar makes, a session mostly as it is, a document with an edit: it is from
         a stock.
         """
         made = self._new()
-        if self._form == "session" and self._source.chance(2, 3):
+        if self._form == "session" and self._draw() < 2 / 3:
             return made
-        return self._edited(self._cache.read(made), self._give(donor, max_size))
-
-    def _give(self, donor: Tree, max_size: int) -> Hand:
-        """The one hand, with another donor in it: to make one each time would cost an edit."""
-        self._hand.donor, self._most = donor, max_size
-        return self._hand
+        return self._edited(self._cache.read(made), hand)
 
     def _scramble_part(self, part: bytes) -> bytes:
         return self._scramble(part, self._most)
 
     def _edited(self, tree: Tree, hand: Hand) -> bytes:
-        choice = self._source.choice
-        edits: list[Edit] = []
-        fit = fitting(tree)
-        for _ in range(choice(_STACK)):
-            edit = choice(fit)(tree, hand)
-            if edit is not None:
-                edits.append(edit)
-        made = apply(tree.raw, edits)
-        return _one_line(made) if self._form == "document" else self._settled(made)
+        draw, fit = self._draw, fitting(tree.there)
+        count = _STACK[int(draw() * len(_STACK))]
+        edits = [fit[int(draw() * len(fit))](tree, hand) for _ in range(count)]
+        return self._finish(apply(tree.raw, edits))
 
     def _rearranged(self, tree: Tree, hand: Hand) -> bytes:
-        choice = self._source.choice
+        choice = hand.choice
         edits = [choice(LINE_EDITS)(tree, hand) for _ in range(choice(_STACK))]
-        return self._settled(apply(tree.raw, [edit for edit in edits if edit is not None]))
+        return self._settled(apply(tree.raw, edits))
 
     def _damaged(self, tree: Tree) -> bytes:
-        raw = tree.raw
-        frames = [Frame(raw[start:end]) for start, end in tree.lines[:16]]
+        raw, version = tree.raw, self._hand.choice(VERSIONS)
         if self._form == "document":
-            frames = [Frame(raw + b"\n")]
-        version = self._source.choice(VERSIONS)
-        damaged, _, _ = apply_damage(self._source, frames, version)
-        made = b"".join([frame.raw for frame in damaged])
-        return _one_line(made) if self._form == "document" else self._settled(made)
+            scene = Scene((Frame(raw + b"\n"),), 0, version)
+            spoiled = self._hand.choice(_SPOILERS).apply(self._source, scene)
+            return raw if spoiled is None else _one_line(_joined(spoiled.frames))
+        frames = [Frame(raw[start:end]) for start, end in tree.lines[:16]]
+        return self._settled(_joined(apply_damage(self._source, frames, version)[0]))
 
     def _settled(self, raw: bytes) -> bytes:
         """Every action named once, and nearly every id: what an oracle traces calls by."""
         raw = _ACTION.sub(_Renamer(self._action), raw)
-        return raw if self._source.chance(1, 12) else _ID.sub(_Renamer(self._id), raw)
+        return raw if self._draw() < 1 / 12 else _ID.sub(_Renamer(self._id), raw)
 
     def _action(self) -> bytes:
         return self._fresh.name().encode()
@@ -179,9 +179,15 @@ class Mutator:
         return b"%d" % self._source.integer(1_000, 999_999)
 
 
+def _joined(frames: Sequence[Frame]) -> bytes:
+    return b"".join([frame.raw for frame in frames])
+
+
 def _one_line(raw: bytes) -> bytes:
     """A document stays one frame: each LF less is white space, where that changes nothing."""
-    return raw.rstrip(b"\n").replace(b"\n", b" ") or b" "
+    if b"\n" in raw:
+        raw = raw.rstrip(b"\n").replace(b"\n", b" ")
+    return raw or b" "
 
 
 class _Renamer:

@@ -87,23 +87,20 @@ class _Body:
         marker, check = self.marker, self.check
         if marker is not None:
             marker.begin(data)
-        found = self._found(data)
-        if found:
-            self.sink.take(found, lambda: check.case(data))
-        if marker is not None:
-            marker.end(check.valid, check.calls)
-
-    def _found(self, data: bytes) -> list[Finding]:
         try:
-            return self.check(data)
+            found = check(data)
         except SystemExit:
             # libFuzzer would take it for a crash of its own, without a cause.
-            return [self._death("exit", "the target ended the process")]
+            found = [self._death("exit", "the target ended the process")]
         except (TargetError, KeyboardInterrupt):
             raise
         except Exception as error:  # noqa: BLE001 - a reader that fails is what is looked for
             kind = error_name(error)
-            return [self._death(kind, f"{kind} left the target")]
+            found = [self._death(kind, f"{kind} left the target")]
+        if found:
+            self.sink.take(found, lambda: check.case(data))
+        if marker is not None:
+            marker.end(check.valid, check.calls)
 
     def _death(self, kind: str, summary: str) -> Finding:
         return finding("liveness", "live-crash", self.name, kind, summary)
@@ -116,7 +113,7 @@ def fuzz(atheris: Any, file: Path, name: str, arguments: list[str], given: Order
     Raises UsageError and TargetError for orders that cannot be followed.
     """
     assert_ordered()
-    behaviours = _Late(atheris)
+    behaviours = Behaviours(lambda: atheris._trace_branch)
     check = check_of(name, given.targets, behaviours.note)
     size = _size(arguments, MAX_SIZE[check.form])
     marker = Marker(Path(given.marker), size) if given.marker else None
@@ -132,7 +129,7 @@ def fuzz(atheris: Any, file: Path, name: str, arguments: list[str], given: Order
     argv = [f"{sys.executable} {file}", *_defaults(size, plain=given.plain), *arguments]
     atheris.Setup(argv, body, **extra)
     if not given.plain:
-        behaviours.ready()
+        behaviours.ready(atheris._reserve_counter)
     atheris.Fuzz()
 
 
@@ -168,24 +165,3 @@ def _end_with_stdin() -> None:
     """The parent holds the other end of stdin for as long as it lives."""
     sys.stdin.buffer.read()
     os._exit(0)
-
-
-class _Late:
-    """Behaviours that count once libFuzzer is there: before, atheris has no counters that do."""
-
-    __slots__ = ("_atheris", "_real")
-
-    def __init__(self, atheris: Any) -> None:
-        self._atheris = atheris
-        self._real: Behaviours | None = None
-
-    def ready(self) -> None:
-        self._real = Behaviours(self._atheris._reserve_counter, self._hit)
-
-    def _hit(self, counter: int) -> None:
-        # atheris puts the function that counts in its place when fuzzing starts, which is later.
-        self._atheris._trace_branch(counter)
-
-    def note(self, behaviour: Any) -> None:
-        if self._real is not None:
-            self._real.note(behaviour)

@@ -7,6 +7,7 @@ or written out. A corpus input is read once, and each mutation of it costs two s
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -36,8 +37,8 @@ class Tree:
     Every span is of bytes that stand where such a thing may stand. ``lines`` includes each line's
     LF, ``items`` are values in arrays, ``tops`` values in no container, ``outer`` the members of
     what is in no container. ``values`` are all values: scalars first, names left out. ``sound`` is
-    true where every line is a JSON text. ``there`` says of each of :data:`PARTS` whether there is
-    any.
+    true where every line is a JSON text. ``there`` has a bit for each of :data:`PARTS`, in their
+    order, which is set where there is any.
     """
 
     raw: bytes
@@ -51,7 +52,7 @@ class Tree:
     outer: tuple[Member, ...] = ()
     values: tuple[Span, ...] = ()
     lines: tuple[Span, ...] = ()
-    there: tuple[bool, ...] = (False,) * len(PARTS)
+    there: int = 0
     sound: bool = False
 
 
@@ -161,9 +162,13 @@ def read_tree(raw: bytes) -> Tree:
         tuple(found.outer),
         values,
         tuple(lines),
-        tuple([bool(values if part == "values" else getattr(found, part)) for part in PARTS]),
+        _there([*(getattr(found, part) for part in PARTS[:-1]), values]),
         bool(lines) and all(is_json(raw[start:end]) for start, end in lines),
     )
+
+
+def _there(parts: Sequence[Sequence[object]]) -> int:
+    return sum(bool(part) << bit for bit, part in enumerate(parts))
 
 
 class TreeCache:

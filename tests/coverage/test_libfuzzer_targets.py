@@ -8,6 +8,7 @@ import pytest
 
 from fuzz.coverage.checks import NAMES
 from fuzz.coverage.corpus import merge
+from fuzz.coverage.entry import under_test
 from fuzz.coverage.orders import Orders
 from fuzz.coverage.process import Job, executable, seeds_of
 from fuzz.store import Store
@@ -30,6 +31,14 @@ def test_a_healthy_target_runs_its_seeds_and_ends_with_0(target, hostile: Path) 
     assert ran.code == 0, ran.log[-2_000:]
     assert "DONE" in ran.log
     assert "targets.gateway.session" in ran.log  # what is under test is instrumented
+
+
+def test_a_library_that_no_target_is_stays_uninstrumented() -> None:
+    every = under_test("fuzz_parsers", ())
+    assert set(every) == {"targets", "simplejson", "json"} == set(under_test(NAMES[0], ["parsers"]))
+    assert set(under_test("fuzz_parsers", ["orjson", "json[strict]"])) == {"targets", "json"}
+    assert under_test("fuzz_parsers", ["orjson", "msgspec"]) == ("targets",)
+    assert under_test("fuzz_judge", ["planted:healthy"]) == ("targets", "oracles")
 
 
 def test_without_a_store_the_first_finding_is_a_crash_with_its_signature(

@@ -85,11 +85,18 @@ def test_the_dictionary_file_holds_the_grammars_words_and_is_escaped() -> None:
     assert all(line.isascii() and line[0] == line[-1] == '"' for line in lines)
 
 
+def counting(seen: list[int]) -> Behaviours:
+    behaviours = Behaviours(lambda: seen.append)
+    behaviours.note("nobody counts yet")
+    behaviours.ready(iter(range(COUNTERS)).__next__)
+    return behaviours
+
+
 def test_a_behaviour_has_the_same_counter_in_every_process() -> None:
     hits: list[list[int]] = []
     for order in ((("a", 1), ("b", 2)), (("b", 2), ("a", 1))):
         seen: list[int] = []
-        behaviours = Behaviours(iter(range(COUNTERS)).__next__, seen.append)
+        behaviours = counting(seen)
         for each in order:
             behaviours.note(each)
         hits.append(sorted(seen))
@@ -99,7 +106,7 @@ def test_a_behaviour_has_the_same_counter_in_every_process() -> None:
 
 def test_many_behaviours_share_the_counters() -> None:
     seen: list[int] = []
-    behaviours = Behaviours(iter(range(COUNTERS)).__next__, seen.append)
+    behaviours = counting(seen)
     source = random.Random(1)
     for _ in range(20_000):
         behaviours.note(source.random())

@@ -64,9 +64,9 @@ def test_overlapping_edits_are_not_mixed() -> None:
 
 
 def hand(seed: int) -> Hand:
-    source = RandomSource(random.Random(seed))
+    generator = random.Random(seed)
     donor = read_tree(b'{"donor":["given",2.5]}\n[7]\n')
-    return Hand(source, Fresh(source), donor, lambda part: part[::-1])
+    return Hand(generator.random, Fresh(RandomSource(generator)), donor, lambda part: part[::-1])
 
 
 @pytest.mark.parametrize("edit", dict.fromkeys(EDITS), ids=lambda each: each.__name__)
