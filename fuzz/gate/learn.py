@@ -169,6 +169,12 @@ def _said(reply: Mapping[str, Any]) -> str:
 def _silent(talk: _Talk, options: Options) -> TargetError:
     """The sentence for a server that did not answer its first request."""
     session, process = talk.watched.session, talk.watched.session.process
+    if process.flooded:
+        wrote = bytes(process.stdout.data[:80])
+        return TargetError(
+            f"the server floods stdout with {wrote!r} and answered no initialize",
+            "it must speak MCP on stdout",
+        )
     closed = process.stdout.ended
     if process.gone or closed:
         gone, unread = process.wait(1.0), 0
@@ -195,13 +201,9 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
         return TargetError(
             f"the server closed its stdin{why}", "is this a stdio server? Run it by hand"
         )
-    if unread:
-        return TargetError(
-            f"the server did not read its stdin within {seconds}{why}",
-            "is this a stdio server? If it only starts slowly, give --start-patience",
-        )
+    did = "did not read its stdin" if unread else "printed nothing"
     return TargetError(
-        f"the server printed nothing within {seconds}{why}",
+        f"the server {did} within {seconds}{why}",
         "is this a stdio server? If it only starts slowly, give --start-patience",
     )
 

@@ -143,8 +143,8 @@ class _Runner:
         for stage in (todo.classic, todo.rest):
             self.todo.plan([*stage.cold, *stage.warm])
         command = shown_command(self.lab.launch, self.filing.hide)
-        self.listener(Begun(self.facts, command, tuple(self.lab.blind), len(todo)))
         try:
+            self.listener(Begun(self.facts, command, tuple(self.lab.blind), len(todo)))
             self._smoke()
             whole = self._stages(todo)
         except KeyboardInterrupt:

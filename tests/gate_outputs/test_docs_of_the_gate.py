@@ -10,13 +10,14 @@ import click
 import pytest
 
 from fuzz.cli import cli
+from fuzz.gate.causes import CAUSES, TOGETHER, by_name
 from fuzz.gate.client_attacks import ATTACKS
 from oracles.rules import ORACLE_RULES
 from targets.command.records import Launch
 from targets.effects.available import NAMES, Recording
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("docs/gate-client.md", "examples/gate-client/python_sdk_client.py")
+PAGES = ("docs/gate.md", "docs/gate-client.md", "examples/gate-client/python_sdk_client.py")
 WORKFLOW = ROOT / "examples" / "github-actions" / "gate.yml"
 
 
@@ -39,7 +40,7 @@ def parse(line: str) -> click.Context:
 
 @pytest.mark.parametrize("line", gate_lines())
 def test_each_line_to_type_parses(line: str) -> None:
-    assert parse(line).params["client"] is True
+    assert parse(line).params["words"]
 
 
 def test_the_workflow_s_command_parses_with_every_file_it_uploads() -> None:
@@ -50,6 +51,21 @@ def test_the_workflow_s_command_parses_with_every_file_it_uploads() -> None:
     for name in ("junit", "sarif", "out"):
         assert f"            {params[name]}\n" in workflow
     assert params["form"] == "markdown"
+
+
+def test_actions_are_pinned_to_a_commit() -> None:
+    used = re.findall(r"uses: (\S+)(.*)", WORKFLOW.read_text(encoding="utf-8"))
+    assert len(used) == 4
+    for action, version in used:
+        assert re.fullmatch(r"[\w/.-]+@[0-9a-f]{40}", action), action
+        assert re.fullmatch(r" # v\d+\.\d+\.\d+", version), action
+
+
+def test_every_cause_of_noise_is_on_the_page_in_its_order() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \| (.+) \|$", text("docs/gate.md"), re.M)
+    assert [row for row in rows if by_name(row[0])] == [
+        (cause.name, cause.about) for cause in (*CAUSES, TOGETHER)
+    ]
 
 
 def test_every_recorder_is_on_the_page_in_its_order_and_with_its_blind_spots() -> None:
