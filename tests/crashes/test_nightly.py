@@ -7,14 +7,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from fuzz.campaign import Budget, campaign
 from fuzz.crashes import nightly as module
 from fuzz.crashes.config import Nightly, load
 from fuzz.crashes.nightly import nightly
 from fuzz.crashes.shelf import scan
 from fuzz.errors import UsageError
+from fuzz.plan import Plan
 from tests.crashes.conftest import CALL, ROOT, Git, Wirefence, filed, noisy
 
 QUICK = """
@@ -30,6 +34,14 @@ seed = 7
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_HYPOTHESIS_CASES", 2)
+
+
+def configure(folder: Path, seconds: float = 3.0) -> None:
+    """A round that shows the fault at once: given inputs come first, however slow the machine."""
+    (folder / "corpus").mkdir()
+    (folder / "corpus/mark").write_bytes(noisy(b"\xef\xbb\xbf" + CALL % (99, 99)))
+    text = QUICK.replace("3.0", str(seconds)) + 'corpus = ["corpus"]'
+    (folder / "wirefence.toml").write_text(text)
 
 
 def test_the_configuration_of_this_checkout_is_read():
@@ -66,12 +78,9 @@ def test_an_error_of_the_configuration_names_the_key(tmp_path, text, said):
 def test_a_round_finds_minimizes_and_commits_one_file_for_the_fault(
     here, git: Git, wirefence: Wirefence
 ):
-    # Given inputs come first, so that a slow machine gets to the fault as well.
-    (here / "corpus").mkdir()
-    (here / "corpus/mark").write_bytes(noisy(b"\xef\xbb\xbf" + CALL % (99, 99)))
+    configure(here)
     git("add", "corpus")
     git("commit", "-q", "-m", "corpus")
-    (here / "wirefence.toml").write_text(QUICK + 'corpus = ["corpus"]')
     ran = wirefence("nightly", "--commit", "nightly")
     assert ran.code == 1
     assert ran.out.count("\n") == 1
@@ -118,26 +127,34 @@ def test_two_rounds_on_one_directory_are_refused(here):
         process.communicate()
 
 
-def test_a_round_that_was_killed_goes_on_with_what_is_left(here):
-    (here / "wirefence.toml").write_text(QUICK.replace("3.0", "6.0"))
+def test_a_round_that_was_killed_goes_on_with_what_is_left(here, monkeypatch: pytest.MonkeyPatch):
+    configure(here, seconds=600.0)
     process = subprocess.Popen(
         [sys.executable, "-m", "fuzz", "nightly"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    notes = here / ".wirefence/nightly.json"
-    until = time.monotonic() + 60
+    notes, findings = here / ".wirefence/nightly.json", here / ".wirefence/findings"
+    until = time.monotonic() + 240
     while time.monotonic() < until:
-        if notes.exists() and json.loads(notes.read_text())["spent"] > 0:
+        spent = json.loads(notes.read_text())["spent"] if notes.exists() else 0.0
+        if spent and scan(findings).entries:
             break
         time.sleep(0.05)
     process.kill()
     process.communicate()
     spent = json.loads(notes.read_text())["spent"]
     assert spent > 0
-    found = len(scan(here / ".wirefence/findings").entries)
-    report = nightly(load(here / "wirefence.toml"), lambda _: None, lambda _: None)
+    assert scan(findings).entries
+    budgets = []
+
+    def noted(plan: Plan, budget: Budget, *rest: Any, **more: Any) -> int:
+        budgets.append(budget.seconds)
+        return campaign(plan, budget, *rest, **more)
+
+    monkeypatch.setattr(module, "campaign", noted)
+    config = replace(load(here / "wirefence.toml"), seconds=spent + 2.0)
+    report = nightly(config, lambda _: None, lambda _: None)
     assert report.resumed
-    assert report.seconds < 6.0 + 4.0 - spent
-    assert found
+    assert budgets == [pytest.approx(2.0)]
     assert report.faults
     assert not notes.exists()
 
