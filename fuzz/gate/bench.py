@@ -1,7 +1,8 @@
 """How fast is the gate? Bad frames against good ones, by the same server in the same run.
 
 The key insight: servers and machines differ a hundredfold, so the only figure that travels is a
-ratio: what the server does with good requests that are simply pipelined is all it can do.
+ratio. What a server does with good requests that are simply pipelined is all that can be asked for;
+what it does with the very bytes of the bad ones, sent blindly, is all that can be had.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from itertools import count, islice
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from fuzz.gate.cases import Maker
 from fuzz.gate.lab import Lab, Ready, ready
 from fuzz.gate.learn import learn
+from fuzz.gate.queue import apart
 from fuzz.gate.records import Facts, Nominee, Options, Trial
-from fuzz.gate.verdicts import judge
+from fuzz.gate.splice import Remembered, Templates, is_template, splice
 from fuzz.gate.warm import Warm
 from fuzz.gate.wire import INITIALIZED, Names, Wording, initialize
 from targets.command.records import Launch
@@ -29,12 +32,13 @@ from targets.command.records import Launch
 __all__ = ["measure"]
 
 _ROUNDS = 2
-_TRIALS = 600
-_GROUPS = 600
-_LONGEST = 4.0
-"""Seconds of one measurement; slow servers get through less of the same trials."""
+_GROUPS = 4_000
+"""Trials of one measurement at most; slow servers get through less of them."""
+_LONGEST = 3.0
+"""Seconds of one measurement."""
 _PEER = "mcp-fuzzer"
-_PEER_RUNS = (20, 1020)
+_PEER_RUNS = (20, 420)
+_PEER_LONGEST = 60.0
 _NOMINEE = Nominee("record", '{"action":"{nonce}"}')
 _LOOP = """\
 import json, sys
@@ -63,53 +67,113 @@ def record(action: str) -> str:
     return action
 app.run()
 """
+_NODE = """\
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { z } from "zod";
+const server = new McpServer({ name: "bench", version: "1" });
+const done = async ({ action }) => ({ content: [{ type: "text", text: action }] });
+server.registerTool("record", { inputSchema: { action: z.string() } }, done);
+await server.connect(new StdioServerTransport());
+"""
 
 
 def measure() -> dict[str, object]:
-    """Frames per second of wall time, and the ratio of bad to good, for each server at hand.
+    """Frames per second of wall time and their ratios, for each server at hand.
 
-    ``in the pipe`` is what the gate sends and sorts, with trials made before as its plan does;
-    ``judged`` has the making and the judging of each trial in it as well.
+    ``good`` are calls and pings, all in the pipe at once. ``bad, blindly`` are the frames of the
+    damage vocabulary in one write, nothing read into the replies. ``in the pipe`` is the gate with
+    trials that were made before: sent, waited for, and led back to their trials. ``judged`` is the
+    gate as it is: trials are made, judged, and sent again as copies while new ones are made.
+    The peer sends one good or bad call at a time, and judges its reply.
     """
     figures: dict[str, object] = {}
-    for name, launch in _servers():
-        good, bad, whole = _rates(launch)
-        figures[f"{name}: good frames/s, pipelined"] = round(good)
-        figures[f"{name}: gate, frames/s in the pipe"] = round(bad)
-        figures[f"{name}: gate, frames/s judged"] = round(whole)
-        figures[f"{name}: in the pipe against good"] = round(bad / good, 2)
-    if shutil.which(_PEER):
-        figures[f"loop: {_PEER}, calls/s"] = round(_peer(), 1)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, launch in _servers(Path(folder)):
+            figures |= {f"{name}: {what}": said for what, said in _figures(launch, folder).items()}
     return figures
 
 
-def _servers() -> Iterator[tuple[str, Launch]]:
-    yield "loop", Launch((sys.executable, "-c", _LOOP))
+def _figures(launch: Launch, folder: str) -> dict[str, object]:
+    rates = _rates(launch)
+    peer = _peer(launch, folder) if shutil.which(_PEER) else 0.0
+    said: dict[str, object] = {
+        "good frames/s, pipelined": round(rates.good),
+        "bad frames/s, blindly": round(rates.blind),
+        "gate, frames/s in the pipe": round(rates.piped),
+        "gate, frames/s judged": round(rates.judged),
+        "of these in trials made anew": f"{rates.fresh:.0%}",
+        "in the pipe against good": round(rates.piped / rates.good, 2),
+        "in the pipe against blindly": round(rates.piped / rates.blind, 2),
+    }
+    if peer:
+        said[f"{_PEER}, calls/s"] = round(peer, 1)
+        said[f"judged against {_PEER}"] = round(rates.judged / peer, 1)
+    else:
+        said[_PEER] = f"not on PATH; install {_PEER} into an environment of its own"
+    return said
+
+
+def _servers(folder: Path) -> Iterator[tuple[str, Launch]]:
+    """Servers of this machine; that of the TypeScript SDK where ``node_modules`` is at hand."""
+    yield "loop", Launch((sys.executable, _script(folder, "loop.py", _LOOP)))
     yield "gateway", Launch((sys.executable, "-m", "targets.gateway", "--policy", "continue"))
     # find_spec of a submodule imports its parents, which an older SDK has not.
     if importlib.util.find_spec("mcp") and importlib.util.find_spec("mcp.server.mcpserver"):
-        yield "mcp SDK", Launch((sys.executable, "-c", _SDK))
+        yield "Python SDK", Launch((sys.executable, _script(folder, "sdk.py", _SDK)))
+    node, modules = shutil.which("node"), Path("node_modules")
+    if node and (modules / "@modelcontextprotocol" / "sdk").is_dir():
+        (folder / "node_modules").symlink_to(modules.absolute())
+        yield "TypeScript SDK", Launch((node, _script(folder, "sdk.mjs", _NODE)))
 
 
-def _rates(launch: Launch) -> tuple[float, float, float]:
-    """The best rates of several rounds in turn: good, bad in the pipe, bad with all work."""
+def _script(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@dataclass(slots=True)
+class _Rates:
+    """Frames per second, each the best of some rounds, and the share of frames made anew."""
+
+    good: float = 0.0
+    blind: float = 0.0
+    piped: float = 0.0
+    judged: float = 0.0
+    fresh: float = 0.0
+
+
+def _rates(launch: Launch) -> _Rates:
+    """Measure one server, all ways in turn."""
     lab = Lab(launch, Options(nominee=_NOMINEE, effects=("http",), policy="continue"), ahead=1)
     try:
         facts = learn(lab)
         maker = Maker(facts, Wording.of(_NOMINEE), facts.version)
-        good = bad = whole = 0.0
-        for turn in range(_ROUNDS):
-            good = max(good, _good(lab, maker))
-            made = [*_vocabulary(maker, facts, turn)]
-            bad = max(bad, _screened(lab, facts, iter(made)))
-            whole = max(whole, _screened(lab, facts, _vocabulary(maker, facts, turn), judged=True))
-        return good, bad, whole
+        rates, made = _Rates(), _copies(maker, facts)
+        good = [maker.good(number) for number in range(1, _GROUPS)]
+        for _ in range(_ROUNDS):
+            rates.good = max(rates.good, _blindly(lab, maker, good))
+            rates.blind = max(rates.blind, _blindly(lab, maker, [each.trial for each in made]))
+            rates.piped = max(rates.piped, _piped(lab, facts, made))
+            judged, fresh = _judged(lab, facts, maker)
+            if judged > rates.judged:
+                rates.judged, rates.fresh = judged, fresh
+        return rates
     finally:
         lab.close()
 
 
-def _good(lab: Lab, maker: Maker) -> float:
-    """Calls and pings, all in the pipe at once; what was answered in time counts."""
+def _copies(maker: Maker, facts: Facts) -> list[Ready]:
+    """The vocabulary again and again under new names, as far as it can stay in the pipe."""
+    contract, numbers = facts.contract("strict"), count(1)
+    every = [ready(trial, contract) for trial in maker.damage(numbers) if trial.warm]
+    kept = [each for each in every if is_template(each) and not apart(each)]
+    return [splice(kept[at % len(kept)], next(numbers)) for at in range(_GROUPS)]
+
+
+def _blindly(lab: Lab, maker: Maker, trials: Iterable[Trial]) -> float:
+    """Frames per second where all is sent at once, and only the sentinels are looked for."""
     watched = lab.fresh()
     try:
         session = watched.session
@@ -117,57 +181,78 @@ def _good(lab: Lab, maker: Maker) -> float:
         version = b'"%b"' % maker.version.encode()
         session.send(initialize(version, hello).raw + INITIALIZED.raw)
         session.wait_for([hello.strip(b'"')], lab.options.start_patience)
-        trials = [maker.good(number) for number in range(1, _GROUPS)]
-        blob = b"".join(trial.case.data[trial.opening :] for trial in trials)
-        last = Names(_GROUPS - 1).ident("s").strip(b'"')
+        parts = {
+            Names(each.number).ident("s").strip(b'"'): each.case.data[each.opening :]
+            for each in trials
+        }
         began = time.monotonic()
-        session.send(blob)
-        session.wait_for([last], _LONGEST)
-        return (len(session.lines) - 1) / (time.monotonic() - began)
+        session.send(b"".join(parts.values()))
+        session.wait_for([*parts][-1:], _LONGEST)
+        spent = time.monotonic() - began
+        done = sum(parts[each].count(b"\n") for each in parts.keys() & session.answered)
+        return done / spent
     finally:
         watched.stop()
 
 
-def _screened(lab: Lab, facts: Facts, trials: Iterator[Ready], *, judged: bool = False) -> float:
+def _piped(lab: Lab, facts: Facts, trials: Iterable[Ready]) -> float:
     """Frames per second of the screen: sent, waited for, and led back to their trials."""
     warm = Warm(lab, facts)
-    frames = 0
     try:
         warm.open()
         began = time.monotonic()
-        for prepared, seen in warm.screen(trials, lambda: time.monotonic() - began > _LONGEST):
-            frames += len(prepared.trial.case.frames)
-            frames -= prepared.trial.case.data[: prepared.trial.opening].count(b"\n")
-            if judged:
-                judge(prepared, seen, facts)
+        late = began + _LONGEST
+        frames = sum(
+            _frames(prepared)
+            for prepared, _ in warm.screen(trials, lambda: time.monotonic() > late)
+        )
         return frames / (time.monotonic() - began)
     finally:
         warm.close()
 
 
-def _vocabulary(maker: Maker, facts: Facts, turn: int) -> Iterator[Ready]:
+def _frames(prepared: Ready) -> int:
+    return prepared.trial.case.data.count(b"\n", prepared.trial.opening)
+
+
+def _judged(lab: Lab, facts: Facts, maker: Maker) -> tuple[float, float]:
+    """Frames per second with all work on them, and the share of those in new trials."""
+    warm, known, numbers = Warm(lab, facts), Remembered(facts), count(1)
     contract = facts.contract("strict")
-    return (ready(trial, contract) for trial in islice(_trials(maker, turn), _TRIALS))
+    frames = fresh = 0
+    try:
+        warm.open()
+        began = time.monotonic()
+        late = began + _LONGEST
+        made = (ready(trial, contract) for trial in _turns(maker, numbers) if trial.warm)
+        templates = Templates(numbers)
+        for prepared, seen in warm.screen(
+            made, lambda: time.monotonic() > late, templates=templates
+        ):
+            known.judge(prepared, seen)
+            frames += _frames(prepared)
+            fresh += 0 if prepared.trial.origin else _frames(prepared)
+        return frames / (time.monotonic() - began), fresh / max(1, frames)
+    finally:
+        warm.close()
 
 
-def _trials(maker: Maker, turn: int) -> Iterator[Trial]:
-    numbers = count(1)
-    for again in count(turn):
-        yield from (t for t in maker.damage(numbers, times=1 + again % 2) if t.warm)
+def _turns(maker: Maker, numbers: Iterator[int]) -> Iterator[Trial]:
+    for turn in count():
+        yield from replace(maker, seed=turn).damage(numbers)
 
 
-def _peer() -> float:
-    """Calls per second of a public fuzzer on the plain loop, without its start: the slope."""
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder, "loop.py")
-        script.write_text(_LOOP, encoding="utf-8")
-        endpoint = shlex.join((sys.executable, str(script)))
-        few, many = (_peer_seconds(endpoint, runs, folder) for runs in _PEER_RUNS)
-        return (_PEER_RUNS[1] - _PEER_RUNS[0]) / max(many - few, 0.001)
+def _peer(launch: Launch, folder: str) -> float:
+    """Calls per second of a public fuzzer on the same server, without starts: the slope."""
+    endpoint = shlex.join(launch.argv)
+    few, many = (_peer_seconds(endpoint, runs, folder) for runs in _PEER_RUNS)
+    return (_PEER_RUNS[1] - _PEER_RUNS[0]) / max(many - few, 0.001)
 
 
 def _peer_seconds(endpoint: str, runs: int, folder: str) -> float:
     began = time.monotonic()
     words = ("--mode", "tools", "--protocol", "stdio", "--endpoint", endpoint, "--runs", str(runs))
-    subprocess.run((_PEER, *words), cwd=folder, capture_output=True, timeout=60, check=False)  # noqa: S603
+    subprocess.run(  # noqa: S603 - a fuzzer that the user has installed
+        (_PEER, *words), cwd=folder, capture_output=True, timeout=_PEER_LONGEST, check=False
+    )
     return time.monotonic() - began

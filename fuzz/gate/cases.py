@@ -93,9 +93,9 @@ class Maker:
     ) -> Trial:
         """Reword the frames, add the sentinel, and see whether a warm session can take it."""
         worded = tuple(replace(f, raw=self.wording.reword(f.raw)) for f in frames)
+        cuts = cuts if sum(len(f.raw) for f in frames) == sum(len(f.raw) for f in worded) else ()
         if not eof:
             worded += (ping(self.version, names.ident("s")),)
-        cuts = cuts if sum(len(f.raw) for f in frames) == sum(len(f.raw) for f in worded) else ()
         opening = self.handshake(names)
         begins = [f.raw for f in worded[: len(opening)]] == [f.raw for f in opening]
         warm = begins and not eof
@@ -223,6 +223,8 @@ class Maker:
         for target in self._targets(names):
             good = replace(target, raw=self._worded(operator, target.raw))
             frames = (*opening[:at], good, *opening[at:], self.call(names, "p"))
+            if operator.family == "chunking":  # pauses are offsets into what is sent
+                frames = tuple(replace(f, raw=self.wording.reword(f.raw)) for f in frames)
             made = operator.apply(source, Scene(frames, at, self.version))
             if made is not None:
                 eof = operator.name.endswith("-eof")

@@ -19,7 +19,8 @@ from fuzz.gate.records import Facts, Seen
 from fuzz.gate.traffic import foreign_ids
 from fuzz.gate.verdicts import Charge, judge
 from fuzz.gate.wire import TOKEN, Names
-from oracles.records import FrameVerdict
+from oracles.records import Call, FrameVerdict, Judgement
+from strategies.records import Frame
 
 __all__ = ["Remembered", "Templates", "is_template", "splice"]
 
@@ -27,15 +28,24 @@ _MOST = 2_048
 _STEP = 1_021
 """Coprime to most numbers of templates: neighbours change from round to round."""
 _MOST_KNOWN = 65_536
-_HIDING = ("damaged-before-handshake", "split-line", "truncate-action")
-"""Damage that leaves a part of a name, or bytes that another name would change."""
+_HIDING = frozenset(
+    {
+        *("encoding", "truncation", "split-line"),
+        *(f"damaged-{place}-handshake" for place in ("before", "within", "after")),
+    }
+)
+"""Damage, by family or name, that may hide a name, or leave a part of one."""
 
 
 def is_template(prepared: Ready) -> bool:
     """Whether a trial can be sent again under other names that are simply put in their place."""
     trial = prepared.trial
-    plain = trial.family != "encoding" and trial.name not in _HIDING
-    if not (trial.warm and plain) or trial.case.cuts or foreign_ids(prepared):
+    if (
+        not trial.warm
+        or {trial.family, trial.name} & _HIDING
+        or trial.case.cuts
+        or foreign_ids(prepared)
+    ):
         return False
     data, stem = trial.case.data, _stem(trial.number)
     return all(match.group().startswith(stem) for match in TOKEN.finditer(data))
@@ -52,7 +62,7 @@ def splice(prepared: Ready, number: int) -> Ready:
     old, new = _stem(trial.number), _stem(number)
     before, after = old.decode(), new.decode()
     frames = tuple(
-        replace(frame, raw=frame.raw.replace(old, new), nonce=frame.nonce.replace(before, after))
+        Frame(frame.raw.replace(old, new), frame.nonce.replace(before, after), frame.damage)
         for frame in trial.case.frames
     )
     again = replace(
@@ -62,21 +72,34 @@ def splice(prepared: Ready, number: int) -> Ready:
         origin=trial.origin or trial.number,
     )
     judged = tuple(_renamed(frame, before, after) for frame in prepared.judgement.frames)
-    owed = frozenset(_renamed_value(key, before, after) for key in prepared.owed)
-    return Ready(again, replace(prepared.judgement, frames=judged), owed)
+    owed = frozenset(
+        (kind, name.replace(before, after) if isinstance(name, str) else name)
+        for kind, name in prepared.owed
+    )
+    whole = prepared.judgement
+    return Ready(again, Judgement(judged, whole.closed_at, whole.tail), owed)
 
 
 def _renamed(frame: FrameVerdict, old: str, new: str) -> FrameVerdict:
     if not (frame.ids or frame.calls or frame.refusals):
         return frame
-    return replace(
-        frame,
-        ids=_renamed_value(frame.ids, old, new),
-        calls=tuple(
-            replace(call, arguments=_renamed_value(call.arguments, old, new))
-            for call in frame.calls
-        ),
-        refusals=_renamed_value(frame.refusals, old, new),
+    calls = tuple(
+        Call(call.tool, _renamed_value(call.arguments, old, new), call.required)
+        for call in frame.calls
+    )
+    return FrameVerdict(
+        frame.start,
+        frame.end,
+        frame.rule,
+        frame.layer,
+        frame.kind,
+        frame.method,
+        _renamed_value(frame.ids, old, new),
+        calls,
+        frame.reply,
+        frame.code,
+        frame.closes,
+        _renamed_value(frame.refusals, old, new),
     )
 
 

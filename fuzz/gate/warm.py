@@ -34,6 +34,7 @@ _FENCE = 0.02
 _HASTY = 0.1
 _DYING = 2.0
 _APART = 8
+_BATCH = 16
 _RETIRED = 16 << 20
 """Bytes of stdout after which a server is let go: all of it is kept while it lives."""
 _TICK = 0.05
@@ -116,9 +117,9 @@ class Warm:
         queue, traffic = Queue(iter(trials), templates=templates), self._traffic
         self._began = time.monotonic(), traffic.passed
         while True:
-            self._launch(queue)
+            more = self._launch(queue)
             if traffic.flying:
-                if not self._hear():
+                if not self._hear(wait=not more):
                     yield from self._fell_silent(queue)
                 yield from self._settled(queue, _LAG)
             else:
@@ -126,14 +127,16 @@ class Warm:
                 if late() or queue.empty:
                     break
 
-    def _launch(self, queue: Queue) -> None:
-        """Fill the pipe once half of it has run empty."""
+    def _launch(self, queue: Queue) -> bool:
+        """Send a few trials once half of the pipe has run empty; say whether more have room."""
         flying = self._traffic.flying
         room = self._room - len(flying)
         if room * 2 < self._room or self._late():
-            return
-        starving, parts = len(flying) < _LEAST_FLYING, list[bytes]()
-        while len(parts) < room and len(queue.apart) < _APART and not self._retires:
+            return False
+        starving, parts = len(flying) * 8 <= self._room, list[bytes]()
+        # To make a trial takes as long as a fast server takes for dozens: a few at a time.
+        most = min(room, _BATCH, max(1, len(flying) // 4) if queue.templates else _BATCH)
+        while len(parts) < most and len(queue.apart) < _APART and not self._retires:
             each = queue.next()
             if each is None:
                 break
@@ -144,6 +147,7 @@ class Warm:
             data = b"".join(parts)
             self.frames += data.count(b"\n")
             self._living().session.send(data)
+        return len(parts) >= most
 
     def _departed(self, prepared: Ready, queue: Queue) -> list[bytes]:
         """The bytes of a trial that can go now; another one has its turn later."""
@@ -179,12 +183,17 @@ class Warm:
         self._used |= ids
         return False
 
-    def _hear(self) -> bool:
-        """Take in what comes next; false where the server is gone, or answers nothing any more."""
+    def _hear(self, *, wait: bool) -> bool:
+        """Take in what comes next; false where the server is gone, or answers nothing any more.
+
+        Without ``wait``, what has come already is all.
+        """
         session, traffic = self._living().session, self._traffic
         process, passed = session.process, traffic.passed
         patience = min(self._silence, self._patient) if self._late() else self._silence
-        while not (block := session.collect()):
+        if not wait:
+            process.pump(0)
+        while not (block := session.collect()) and wait:
             left = self._heard + patience - time.monotonic()
             if left <= 0 or process.stdout.ended or (process.gone and not process.pump(_TICK)):
                 return False

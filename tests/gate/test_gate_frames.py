@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -97,3 +98,15 @@ def test_nothing_is_called_unasked_but_what_says_that_it_only_reads(tool, chosen
 def test_a_schema_that_says_more_than_the_judge_is_not_held_against_the_server(schema, said):
     _, whole = declaration({"name": "x", "inputSchema": schema}, Nominee("x", '{"a":"v"}'))
     assert whole == said
+
+
+@pytest.mark.parametrize("tool", ["record", "a tool with a longer name"])
+def test_pauses_stay_where_the_damage_put_them(bench, tool):
+    made = bench()
+    nominee = Nominee(tool, '{"text":"say {nonce}"}')
+    maker = replace(made.maker, wording=Wording.of(nominee))
+    trials = {t.name: t for t in maker.damage(count(1)) if t.family == "chunking"}
+    data, cuts = trials["chunk-frame"].case.data, trials["chunk-frame"].case.cuts
+    assert cuts
+    assert {data[cut - 1 : cut] for cut in cuts} == {b"\n"}
+    assert {name for name, trial in trials.items() if not trial.case.cuts} == {"chunk-one-write"}
