@@ -200,8 +200,9 @@ def _patience(options: Options) -> float:
 
 
 def _pieces(stdout: bytes) -> list[bytes]:
-    """Complete lines, and what stands after the last LF."""
-    return [piece for piece in stdout.split(b"\n") if piece]
+    """Complete lines, empty ones too, and what stands after the last LF."""
+    *lines, tail = stdout.split(b"\n")
+    return [*lines, tail] if tail else lines
 
 
 def _judge(

@@ -23,7 +23,7 @@ def on_signal(number, frame):
 
 LOGGED = {
     "stderr-merged": b"loading ... ",
-    "logs": b"2026-11-30T09:00:01Z started, process %d\n" % os.getpid(),
+    "logs": b"2026-11-30T09:00:01Z started, process %d\n\nready\n" % os.getpid(),
 }
 
 
