@@ -29,7 +29,7 @@ from targets.parsers.canonical import encode
 from targets.parsers.configs import ParserConfig
 from targets.parsers.outcomes import dangerous, outcomes
 from targets.parsers.worker import isolated_outcomes
-from targets.records import GatewayFactory, Outcome
+from targets.records import GatewayFactory, Outcome, Trace
 
 __all__ = ["Examiner", "GatewayTarget"]
 
@@ -51,6 +51,10 @@ class GatewayTarget:
     def contract(self, case: Case) -> Contract:
         """The terms under which this target sees a case."""
         return Contract(version=case.version, profile=self.profile, policy=self.policy)
+
+    def contract_of_all(self, case: Case) -> Contract:
+        """The same where no bad frame closes the session, so that all frames are judged."""
+        return replace(self.contract(case), policy="continue")
 
 
 @dataclass(slots=True)
@@ -83,9 +87,8 @@ class Examiner:
         judged: dict[Profile, Judgement] = {}
         for gateway in self._turn(index):
             if gateway.profile not in judged:
-                contract = replace(gateway.contract(case), policy="continue")
-                judged[gateway.profile] = judge_session(case.data, contract)
-            found += self._gateway(case, gateway, judged[gateway.profile])
+                judged[gateway.profile] = judge_session(case.data, gateway.contract_of_all(case))
+            found += self.examine_gateway(case, gateway, judged[gateway.profile])[1]
         return found
 
     def _turn(self, index: int | None) -> Iterable[GatewayTarget]:
@@ -113,14 +116,20 @@ class Examiner:
         if len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
 
-    def examine_document(self, raw: bytes) -> list[Finding]:
-        """Return the disagreements of all parsers on one document."""
+    def examine_document(
+        self, raw: bytes, named: Sequence[tuple[ParserConfig, Outcome]] = ()
+    ) -> list[Finding]:
+        """Return the disagreements of all parsers on one document.
+
+        ``named`` is what :meth:`outcomes` gave, where that has been asked already.
+        """
         strict = judge_document(raw)
         spec = strict if strict.accepted else judge_document(raw, profile="spec")
-        named = self.outcomes(raw)
+        named = named or self.outcomes(raw)
         self.tally.documents += 1
         self.tally.comparisons += len(named)
-        expected = {True: reading(strict), False: reading(spec)}
+        wanted = reading(strict)
+        expected = {True: wanted, False: wanted if spec is strict else reading(spec)}
         odd = [
             (c, seen) for c, seen in named if not agrees(seen, expected[c.strict], typed=c.typed)
         ]
@@ -145,7 +154,9 @@ class Examiner:
             *zip(strict, outcomes(strict, raw), strict=True),
         ]
 
-    def _gateway(self, case: Case, target: GatewayTarget, judgement: Judgement) -> list[Finding]:
+    def examine_gateway(
+        self, case: Case, target: GatewayTarget, judgement: Judgement
+    ) -> tuple[Trace, list[Finding]]:
         """Play a case against one gateway; ``judgement`` is that of policy ``continue``."""
         contract, strict = target.contract(case), target.profile == "strict"
         if target.policy == "close":
@@ -163,7 +174,7 @@ class Examiner:
             control = control_of(case, judgement)
             if control is not None:
                 found += state(trace, run(target.name, target.factory, control, contract))
-        return found
+        return trace, found
 
     def _count(self, target: GatewayTarget, judgement: Judgement, effects: int) -> None:
         tally = self.tally

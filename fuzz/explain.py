@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from multiprocessing.connection import Connection
+from typing import Any
 
-from fuzz.apart import Failed, end_of, settle, starting, telling
-from fuzz.examine import Examiner, agrees, reading
+from fuzz.apart import Begun, Failed, end_of, settle, starting, telling
+from fuzz.examine import Examiner, GatewayTarget, agrees, reading
 from fuzz.report import printable
 from oracles.agreement import Reading, effect_of
 from oracles.document import judge_document
@@ -23,14 +25,17 @@ from oracles.rules import BY_ID
 from oracles.session import judge_session
 from strategies.contract import Contract
 from strategies.records import Case
-from targets.harness import run
 from targets.parsers.canonical import describe
 from targets.parsers.configs import ParserConfig
-from targets.records import Outcome
+from targets.records import Outcome, Trace
 
-__all__ = ["Explanation", "explain", "explain_apart"]
+__all__ = ["MOST", "Explanation", "explain", "explain_apart"]
+
+MOST = 50
+"""Frames, and documents, that are shown."""
 
 _SHOWN = 72
+_EFFECTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +46,46 @@ class Explanation:
     text: str
 
 
-def explain(case: Case, examiner: Examiner) -> Explanation:
-    """Judge a case, parse each of its frames with every parser, run it through every gateway."""
-    gateways = [_gateway(case, examiner, name) for name in _gateway_names(examiner)]
-    return _explanation(case, examiner, gateways, examiner.examine(case))
+def explain(case: Case, examiner: Examiner, still: Callable[[], object] = bool) -> Explanation:
+    """Judge a case, parse each of its frames with every parser, run it through every gateway.
+
+    All of it is examined, and the first :data:`MOST` frames and documents are shown. ``still`` is
+    called whenever one more target has come to an end.
+    """
+    found: list[Finding] = []
+    documents: list[dict[str, object]] = []
+    shown = set(_documents(case)[:MOST])
+    for raw in dict.fromkeys(case.data.split(b"\n")):
+        named = _named(raw, examiner, still)
+        found += examiner.examine_document(raw, named) if named else []
+        if raw in shown:
+            documents.append(_document(raw, named))
+    judged = {t.profile: judge_session(case.data, t.contract_of_all(case)) for t in _all(examiner)}
+    gateways = []
+    for target in _all(examiner):
+        trace, wrong = examiner.examine_gateway(case, target, judged[target.profile])
+        # What a server says is read by clients, not by gateways: it is shown and not judged.
+        found += wrong if case.direction == "client-to-server" else []
+        gateways.append(_gateway(trace))
+        still()
+    return _explanation(case, examiner, documents, gateways, found)
+
+
+def _named(
+    raw: bytes, examiner: Examiner, still: Callable[[], object]
+) -> list[tuple[ParserConfig, Outcome]]:
+    """Every parser's outcome, one after another: each may take long for itself."""
+    named = []
+    for config in examiner.parsers:
+        named += Examiner((config,), ()).outcomes(raw)
+        still()
+    return named
 
 
 def explain_apart(case: Case, examiner: Examiner, *, patience: float) -> Explanation:
     """Explain a case in another process: a target that takes it down or hangs is a finding.
 
-    Waits at most ``patience`` seconds. Raises what :func:`explain` raises.
+    Waits at most ``patience`` seconds for each target. Raises what :func:`explain` raises.
     """
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
@@ -58,11 +93,13 @@ def explain_apart(case: Case, examiner: Examiner, *, patience: float) -> Explana
     with starting():
         process.start()
     theirs.close()
+    said: Explanation | Failed | Begun = Begun()
     try:
-        if not ours.poll(patience):
-            process.kill()
-            return _ended(case, "live-hang", f"no end of the case within {patience:g} s")
-        said: Explanation | Failed = ours.recv()
+        while isinstance(said, Begun):
+            if not ours.poll(patience):
+                process.kill()
+                return _ended(case, "live-hang", f"no end of the case within {patience:g} s")
+            said = ours.recv()
     except (EOFError, OSError):
         return _ended(case, "live-crash", f"the process died ({end_of(process)})")
     if isinstance(said, Failed):
@@ -73,41 +110,44 @@ def explain_apart(case: Case, examiner: Examiner, *, patience: float) -> Explana
 def _tell(case: Case, examiner: Examiner, pipe: Connection) -> None:
     settle()
     with telling(pipe):
-        pipe.send(explain(case, examiner))
+        pipe.send(explain(case, examiner, lambda: pipe.send(Begun())))
 
 
 def _ended(case: Case, rule: str, summary: str) -> Explanation:
     """What can be said of a case whose targets are gone: the judge's word and how they went."""
-    return _explanation(
-        case, Examiner((), ()), [], [finding("liveness", rule, "process", "", summary)]
-    )
+    documents = [_document(raw, ()) for raw in islice(_documents(case), MOST)]
+    gone = finding("liveness", rule, "process", "", summary)
+    return _explanation(case, Examiner((), ()), documents, [], [gone])
 
 
 def _explanation(
     case: Case,
     examiner: Examiner,
+    documents: list[dict[str, object]],
     gateways: list[dict[str, object]],
     found: Sequence[Finding],
 ) -> Explanation:
-    documents = [_document(raw, examiner) for raw in _documents(case)]
     findings = [
         {"oracle": f.oracle, "rule": f.rule, "target": f.target, "summary": f.summary}
         for f in found
     ]
-    frames = _frames(case, examiner)
+    judged = _judged(case, examiner)
+    frames = [_frame(case.data, frame) for frame in judged[:MOST]]
     content: dict[str, object] = {
         "version": case.version,
         "bytes": len(case.data),
         "frames": frames,
+        "frames_left_out": len(judged) - len(frames),
         "documents": documents,
+        "documents_left_out": len(_documents(case)) - len(documents),
         "gateways": gateways,
         "findings": findings,
     }
-    text = _text(frames, documents, gateways, findings)
-    return Explanation(json.loads(json.dumps(content)), text)
+    return Explanation(json.loads(json.dumps(content)), _text(content))
 
 
 def _documents(case: Case) -> list[bytes]:
+    """The lines of a case, each once; the end behind the last LF is none."""
     lines = case.data.split(b"\n")
     return list(dict.fromkeys(lines if lines[-1] else lines[:-1]))
 
@@ -117,11 +157,11 @@ def _show(raw: bytes) -> str:
     return f"{text} ... ({len(raw):,} bytes)" if len(raw) > _SHOWN else text
 
 
-def _frames(case: Case, examiner: Examiner) -> list[dict[str, object]]:
-    targets = [target for group in examiner.gateways for target in group]
-    contract = targets[0].contract(case) if targets else Contract(version=case.version)
-    data = case.data
-    return [_frame(data, f) for f in judge_session(data, contract).frames]
+def _judged(case: Case, examiner: Examiner) -> Sequence[FrameVerdict]:
+    """The verdicts under the terms of the first gateway."""
+    first = next(iter(_all(examiner)), None)
+    contract = first.contract(case) if first else Contract(version=case.version)
+    return judge_session(case.data, contract).frames
 
 
 def _frame(data: bytes, frame: FrameVerdict) -> dict[str, object]:
@@ -136,11 +176,12 @@ def _frame(data: bytes, frame: FrameVerdict) -> dict[str, object]:
     }
 
 
-def _document(raw: bytes, examiner: Examiner) -> dict[str, object]:
+def _document(raw: bytes, named: Sequence[tuple[ParserConfig, Outcome]]) -> dict[str, object]:
     strict, spec = judge_document(raw), judge_document(raw, profile="spec")
+    expected = {True: reading(strict), False: reading(spec)}
     rows = []
-    for config, outcome in examiner.outcomes(raw):
-        expect = reading(strict if config.strict else spec)
+    for config, outcome in named:
+        expect = expected[config.strict]
         rows.append(
             {
                 "parser": config.name,
@@ -164,24 +205,21 @@ def _difference(config: ParserConfig, outcome: Outcome, expect: Reading) -> str:
     return "" if same else effect_of(outcome, expect)
 
 
-def _gateway_names(examiner: Examiner) -> Sequence[str]:
-    return [target.name for group in examiner.gateways for target in group]
+def _all(examiner: Examiner) -> Iterator[GatewayTarget]:
+    return chain.from_iterable(examiner.gateways)
 
 
-def _gateway(case: Case, examiner: Examiner, name: str) -> dict[str, object]:
-    target = next(t for group in examiner.gateways for t in group if t.name == name)
-    trace = run(target.name, target.factory, case, target.contract(case))
-    effects = [f"{effect.tool}({effect.action})" for effect in trace.effects]
-    replies = trace.stdout.count(b"\n")
-    return {"gateway": name, "ending": trace.ending, "effects": effects, "replies": replies}
+def _gateway(trace: Trace) -> dict[str, object]:
+    return {
+        "gateway": trace.target,
+        "ending": trace.ending,
+        "effects": [f"{effect.tool}({effect.action})" for effect in trace.effects],
+        "replies": trace.stdout.count(b"\n"),
+    }
 
 
-def _text(
-    frames: list[dict[str, object]],
-    documents: list[dict[str, object]],
-    gateways: list[dict[str, object]],
-    findings: list[dict[str, str]],
-) -> str:
+def _text(content: dict[str, Any]) -> str:
+    findings = content["findings"]
     lines = [
         f"{len(findings)} findings"
         if findings
@@ -189,27 +227,32 @@ def _text(
     ]
     lines += [f"  {f['oracle']} {f['rule']} in {f['target']}: {f['summary']}" for f in findings]
     lines += ["", "The judge on the session:"]
-    for number, frame in enumerate(frames, 1):
+    for number, frame in enumerate(content["frames"], 1):
         lines.append(f"  {number:>3}  {frame['verdict']:<26}  {frame['frame']}")
         if frame["statement"]:
             lines.append(f"       {frame['statement']} [{frame['source']}]")
-    for document in documents:
+    lines += _left_out(content["frames_left_out"], "frames")
+    for document in content["documents"]:
         lines += ["", f"Document  {document['document']}"]
         lines.append(f"  judge: strict {document['strict']}, spec {document['spec']}")
-        lines += _parser_rows(document)
-    lines += ["", "Gateways:"] if gateways else []
+        lines += map(_parser_row, document["parsers"])
+    lines += _left_out(content["documents_left_out"], "documents")
+    lines += ["", "Gateways:"] if content["gateways"] else []
     lines += [
         f"  {g['gateway']:<36} {g['ending']:<8} {g['replies']} replies, effects: "
-        f"{', '.join(g['effects']) if isinstance(g['effects'], list) and g['effects'] else 'none'}"
-        for g in gateways
+        f"{_effects(g['effects'])}"
+        for g in content["gateways"]
     ]
     return "\n".join(printable(line) for line in lines)
 
 
-def _parser_rows(document: dict[str, object]) -> list[str]:
-    rows = document["parsers"]
-    assert isinstance(rows, list)
-    return [_parser_row(row) for row in rows]
+def _left_out(count: int, what: str) -> list[str]:
+    return ["", f"And {count:,} more {what}, examined and not shown."] if count else []
+
+
+def _effects(effects: list[str]) -> str:
+    more = [f"and {len(effects) - _EFFECTS:,} more"] if len(effects) > _EFFECTS else []
+    return ", ".join([*effects[:_EFFECTS], *more]) or "none"
 
 
 def _parser_row(row: dict[str, str]) -> str:

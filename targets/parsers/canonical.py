@@ -9,6 +9,7 @@ import marshal
 import math
 import re
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 _MAYBE_NAN = re.compile(rb"g.{6}[\xf0-\xff][\x7f\xff]", re.DOTALL)
@@ -64,7 +65,36 @@ _SHOWN = 200
 def describe(encoded: bytes) -> str:
     """A short text for people of what `encode` wrote; only its size where it is too deep."""
     try:
-        text = repr(decode(encoded))
+        text = "".join(_beginning(decode(encoded)))
     except (ValueError, RecursionError):  # deeper than marshal or repr goes, or digits beyond str()
         return f"a value of {len(encoded):,} bytes"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _beginning(value: object) -> Iterator[str]:
+    """The pieces of ``repr(value)``, until there are more than enough of them."""
+    length = 0
+    for piece in _pieces(value):
+        yield piece
+        length += len(piece)
+        if length > _SHOWN:
+            return
+
+
+def _pieces(value: object) -> Iterator[str]:
+    if isinstance(value, list):
+        yield "["
+        for at, item in enumerate(value):
+            yield ", " if at else ""
+            yield from _pieces(item)
+        yield "]"
+    elif isinstance(value, dict):
+        yield "{"
+        for at, (name, member) in enumerate(value.items()):
+            yield ", " if at else ""
+            yield from _pieces(name)
+            yield ": "
+            yield from _pieces(member)
+        yield "}"
+    else:
+        yield repr(value[: _SHOWN + 1] if isinstance(value, str) else value)

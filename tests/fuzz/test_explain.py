@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +16,7 @@ from oracles.session import judge_session
 from strategies.contract import Contract
 from strategies.records import VERSIONS
 from targets.errors import TargetError
+from targets.parsers.configs import BY_NAME
 
 ESCAPES = b'{"\x1b]0;title\x07":"\xe2\x80\xae\xc2\x9b31m"}\n'
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
@@ -79,10 +82,35 @@ def test_effects_and_findings_of_a_gateway_are_shown() -> None:
     assert said.text.startswith("No findings")
 
 
+def test_a_long_session_is_examined_and_its_beginning_shown(monkeypatch) -> None:
+    monkeypatch.setattr("fuzz.explain.MOST", 3)
+    data = b"".join(b"[%d]\n" % number for number in range(9)) + b"NaN\n"
+    liar = Examiner([replace(BY_NAME["json"], name="liar", strict=True)], ())
+    said = explain(case_from_bytes(data), liar)
+    assert [each["target"] for each in said.content["findings"]] == ["parser:liar"]
+    assert len(said.content["frames"]) == len(said.content["documents"]) == 3
+    assert (said.content["frames_left_out"], said.content["documents_left_out"]) == (7, 7)
+    assert "And 7 more documents, examined and not shown." in said.text
+
+
 def test_another_process_says_the_same() -> None:
     case = case_from_bytes(b"NaN\n")
     names = Plan(("json", "planted:healthy"))
     assert explain_apart(case, build(names), patience=60) == explain(case, build(names))
+
+
+def test_patience_is_for_one_target_and_not_for_all(monkeypatch) -> None:
+    """What takes long by itself is no hang: with forty parsers, ten megabytes do."""
+    outcomes = Examiner.outcomes
+
+    def slow(self, raw):
+        time.sleep(0.6)
+        return outcomes(self, raw)
+
+    monkeypatch.setattr(Examiner, "outcomes", slow)
+    parsers = ("json", "orjson", "ujson", "jiter")
+    said = explain_apart(case_from_bytes(b"1\n"), build(Plan(parsers)), patience=1.5)
+    assert said.content["findings"] == []
 
 
 def test_a_target_that_cannot_be_used_says_so_from_another_process(hostile) -> None:

@@ -42,6 +42,8 @@ def test_decoding_gives_back_the_encoded_value(value: object) -> None:
 
 def test_descriptions_are_short_and_survive_any_value() -> None:
     assert describe(encode({"a": [1, -0.0]})) == "{'a': [1, -0.0]}"
+    long = [[1.5, {"a": "b'c"}, None, []]] * 1_000
+    assert describe(encode(long)) == f"{repr(long)[:200]}..."
     assert describe(encode("x" * 1000)).endswith("...")
     assert describe(b"[\1\0\0\0" * 5000 + b"N").startswith("a value of 25,001 bytes")
     assert describe(encode(10**5000)).startswith("a value of")
