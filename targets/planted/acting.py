@@ -44,7 +44,7 @@ class ActsBeforeInitialize(MiniGateway):
 
 @planted(
     origin="servers that reset a session whenever a client says hello",
-    breaks=("reply-to-rejected", "act-after-close", "act-rejected", "life-reinitialize"),
+    breaks=("reply-to-rejected", "act-after-close", "life-reinitialize"),
 )
 class TakesSecondInitialize(MiniGateway):
     """Begins anew at a second `initialize`, ids and all."""
@@ -56,7 +56,7 @@ class TakesSecondInitialize(MiniGateway):
 
 @planted(
     origin="servers that keep no record of ids, which a client's retry then repeats",
-    breaks=("act-rejected", "reply-twice", "act-after-close", "life-id-reuse"),
+    breaks=("act-rejected", "act-after-close", "life-id-reuse"),
 )
 class TakesReusedId(MiniGateway):
     """Serves a second request with an id that was used before."""
@@ -67,7 +67,7 @@ class TakesReusedId(MiniGateway):
 
 @planted(
     origin="worker queues that go on draining after the reader has given up",
-    breaks=("act-after-close", "session-state", "life-closed"),
+    breaks=("act-after-close", "life-closed"),
 )
 class ActsAfterClose(MiniGateway):
     """Closes its output after a bad frame, and goes on executing what arrives."""
@@ -109,7 +109,7 @@ class KeepsHalfRequest(MiniGateway):
 
 @planted(
     origin="identity taken from a header before the body is validated",
-    breaks=("act-rejected", "act-unauthorized", "session-state", "authz-denied"),
+    breaks=("act-unauthorized", "session-state", "authz-denied"),
     policy="continue",
 )
 class KeepsPermission(MiniGateway):
@@ -128,7 +128,7 @@ class KeepsPermission(MiniGateway):
 
 @planted(
     origin="a login that sticks to the connection, where each request has its own caller",
-    breaks=("act-unauthorized", "act-rejected", "authz-denied"),
+    breaks=("act-unauthorized", "authz-denied"),
 )
 class RemembersOperator(MiniGateway):
     """Lets the token of one request count for all that follow it."""
@@ -142,7 +142,7 @@ class RemembersOperator(MiniGateway):
 
 @planted(
     origin="`token = meta.get('token')` and a comparison that falls back to the anonymous caller",
-    breaks=("act-unauthorized", "act-rejected", "reply-code", "identity-unknown"),
+    breaks=("act-unauthorized", "reply-code", "identity-unknown"),
 )
 class TakesWrongTokenForNone(MiniGateway):
     """Treats a caller with a wrong token as anonymous instead of refusing."""
@@ -222,7 +222,7 @@ class RunsSelfTest(MiniGateway):
 
 @planted(
     origin="`tool(**arguments)` with the frame's own object",
-    breaks=("act-rejected", "act-unauthorized", "reply-code", "tool-unknown-argument"),
+    breaks=("act-rejected", "reply-code", "tool-unknown-argument"),
 )
 class MergesUnknownArguments(MiniGateway):
     """Passes arguments on that the tool does not declare."""
@@ -234,7 +234,7 @@ class MergesUnknownArguments(MiniGateway):
 
 @planted(
     origin='lax validators (pydantic\'s default mode) that read "3" as 3',
-    breaks=("act-rejected", "act-unauthorized", "reply-code", "tool-arguments"),
+    breaks=("act-rejected", "reply-code", "tool-arguments"),
 )
 class CoercesArguments(MiniGateway):
     """Reads "3", 3.0 and true as integers, and any number as a string, where a tool wants them."""
@@ -263,7 +263,7 @@ class TidiesArguments(MiniGateway):
 
 @planted(
     origin="sets of used ids that are filled before the frame is judged",
-    breaks=("session-resync", "session-state", "reply-code", "reply-missing"),
+    breaks=("session-state", "reply-code"),
     policy="continue",
 )
 class RemembersIdOfRejected(MiniGateway):

@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 @planted(
     origin="dispatchers that answer whatever they are given",
-    breaks=("reply-to-notification", "out-not-message", "reply-id"),
+    breaks=("reply-to-notification",),
 )
 class RepliesToNotifications(MiniGateway):
     """Answers a notification with an error whose id is null."""
@@ -25,7 +25,7 @@ class RepliesToNotifications(MiniGateway):
 
 @planted(
     origin="asynchronous handlers that read a shared `self.current_id` when they are done",
-    breaks=("reply-id", "reply-twice", "reply-missing"),
+    breaks=("reply-twice", "reply-missing"),
 )
 class CrossesReplies(MiniGateway):
     """Answers a call with the id of the request before it."""
@@ -79,7 +79,7 @@ class UsesOneErrorCode(MiniGateway):
 
 @planted(
     origin="servers that log a failure and forget to answer",
-    breaks=("reply-missing", "session-resync"),
+    breaks=("reply-missing",),
 )
 class IsSilentOnRefusal(MiniGateway):
     """Leaves a refused request without an answer, and its client waiting."""
@@ -149,7 +149,7 @@ class LogsJsonToStdout(MiniGateway):
 
 @planted(
     origin="`stdout.write(json.dumps(reply))` without the newline",
-    breaks=("out-unterminated", "out-not-json"),
+    breaks=("out-unterminated",),
 )
 class ForgetsLineFeed(MiniGateway):
     """Sends replies without LF: the peer waits for ever."""

@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 @planted(
     origin="`for line in sys.stdin` loops whose `except` says `continue`",
-    breaks=("act-after-close", "reply-to-rejected", "session-state", "life-closed"),
+    breaks=("act-after-close", "reply-to-rejected", "life-closed"),
 )
 class SkipsBadLines(MiniGateway):
     """Answers a bad line with an error and reads on, though the session has ended."""
@@ -32,7 +32,7 @@ class SkipsBadLines(MiniGateway):
 
 @planted(
     origin="Python text-mode readers (TextIOWrapper with universal newlines), Node's readline",
-    breaks=("act-rejected", "act-early", "session-state", "frame-cr"),
+    breaks=("act-rejected", "session-state", "frame-cr"),
     policy="continue",
 )
 class SplitsAtBareCr(MiniGateway):
@@ -44,7 +44,7 @@ class SplitsAtBareCr(MiniGateway):
 
 @planted(
     origin="readers of a whole buffer with `str.splitlines`",
-    breaks=("act-rejected", "act-altered", "session-resync", "json-syntax"),
+    breaks=("act-rejected", "session-resync", "json-syntax"),
     policy="continue",
 )
 class SplitsAtLineSeparators(MiniGateway):
@@ -130,7 +130,7 @@ class BuffersWithoutBound(MiniGateway):
 
 @planted(
     origin="one `read()` taken for one message: works until the pipe splits or joins them",
-    breaks=("act-missing", "reply-missing", "session-state"),
+    breaks=("reply-missing",),
 )
 class LosesSplitFrames(MiniGateway):
     """Drops what is left of a chunk after its last LF, and so any frame written in two pieces."""
@@ -143,7 +143,7 @@ class LosesSplitFrames(MiniGateway):
 
 @planted(
     origin="parsers that look for the next frame by reading on past the error",
-    breaks=("session-resync", "session-state", "reply-missing"),
+    breaks=("session-resync", "session-state"),
     policy="continue",
 )
 class SwallowsNextFrame(MiniGateway):
@@ -164,7 +164,7 @@ class SwallowsNextFrame(MiniGateway):
 
 @planted(
     origin="SDKs that replace invalid UTF-8 (`errors='replace'`); distinct ids collapse",
-    breaks=("act-rejected", "act-altered", "utf8-invalid"),
+    breaks=("act-rejected", "utf8-invalid"),
 )
 class DecodesWithReplacement(MiniGateway):
     """Reads invalid UTF-8 as U+FFFD."""

@@ -7,11 +7,15 @@ bytes that it sent, or the name of the exception that killed it.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 
+from fuzz.examine import Examiner, GatewayTarget
+from fuzz.store import case_from_bytes
 from strategies.contract import Contract
 from targets.planted import BY_NAME, HEALTHY, PLANTED, Planted, render
 
@@ -203,6 +207,28 @@ TRIGGERS: dict[str, Trigger] = {
 }
 
 
+MORE: dict[str, Trigger] = {
+    "splits-at-bare-cr": trigger(HIDDEN, call(b"b", b"2")),
+    "splits-at-line-separators": trigger(BAD, call(b"a", more=b',"note":"\xe2\x80\xa8"')),
+    "tutorial-form": TRIGGERS["takes-cr-lf"],
+    "dies-on-deep-nesting": trigger(
+        call(b"a", more=b',"options":{"x":%b%b}' % (b"[" * 200, b"]" * 200))
+    ),
+    "dies-on-huge-integer": trigger(call(b"a", more=b',"count":9007199254740993')),
+    "takes-boolean-id": trigger(call(b"a", b"true"), call(b"b", b"2")),
+    "takes-float-id": trigger(call(b"a", b"1.0"), call(b"b", b"2")),
+    "takes-reused-id": trigger(call(b"a"), call(b"b"), call(b"c", b"2")),
+    "keeps-permission": trigger(admin(b"a", TOKEN, b"null"), admin(b"b"), call(b"c", b"3")),
+    "keeps-handshake-of-rejected": trigger(
+        *TRIGGERS["keeps-handshake-of-rejected"].chunks, HELLO, call(b"b", b"2"), handshake=b""
+    ),
+}
+"""Sessions that show what else a fault breaks, after its trigger."""
+
+MEASURED = {"live-memory"}
+"""What is seen only of lines longer than any session here: tests of campaigns show it."""
+
+
 def healthy(fault: Planted) -> Planted:
     """The base, under the terms of ``fault``."""
     return replace(HEALTHY, policy=fault.policy, version=fault.version)
@@ -228,6 +254,30 @@ def test_the_base_does_otherwise_in_the_same_session(fault):
 @pytest.mark.parametrize("fault", PLANTED, ids=lambda fault: fault.name)
 def test_a_fault_leaves_a_plain_handshake_alive(fault):
     assert run(fault, HELLO).error == ""
+
+
+def broken_by(fault: Planted, session: Trigger) -> set[str]:
+    """The rules that the oracles see broken in a session of ``fault``, under its own terms.
+
+    Actions get names that stand nowhere else in a frame, as the oracles trace effects by them.
+    """
+    chunks = [
+        re.sub(rb'(\\?")([abc])\1', rb"\1action-\2\1", chunk)
+        for chunk in (session.handshake, *session.chunks)
+    ]
+    cuts = list(accumulate(map(len, chunks)))[:-1]
+    case = case_from_bytes(b"".join(chunks), protocol=fault.version, cuts=cuts)
+    target = GatewayTarget(fault.name, fault.factory, fault.policy)
+    return {each.rule for each in Examiner((), [[target]]).examine(case)}
+
+
+@pytest.mark.parametrize("fault", PLANTED, ids=lambda fault: fault.name)
+def test_each_oracle_rule_that_a_fault_claims_to_break_is_seen_broken(fault):
+    sessions = [TRIGGERS[fault.name], *filter(None, [MORE.get(fault.name)])]
+    seen = set().union(*(broken_by(fault, session) for session in sessions))
+    assert ORACLE_RULES.intersection(fault.breaks) - MEASURED <= seen
+    for session in sessions:
+        assert broken_by(healthy(fault), session) == set()
 
 
 def test_every_fault_has_a_trigger_and_a_name_of_its_own():
