@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,6 +20,24 @@ import fuzz
 ROOT = Path(fuzz.__file__).resolve().parent.parent
 FEW = ("campaign", "--cases", "2", "--workers", "1")
 LONG = ("campaign", "--seconds", "600", "--workers", "2")
+ENDLESS = ("campaign", "--cases", "100000000", "--workers", "1")
+"""Without the coverage-guided drivers, which take long to start."""
+
+FEWER = """
+import sys
+from fuzz import cli
+
+def fewer(context, name, find=cli.cli.get_command):
+    command = find(context, name)
+    if name == "campaign":
+        sys.modules["fuzz.commands.campaign"]._HYPOTHESIS_CASES = 1
+    return command
+
+cli.cli.get_command = fewer
+cli.main()
+"""
+WIREFENCE = (sys.executable, "-c", FEWER)
+"""The command line with one of Hypothesis's cases, of which a hundred take longer than the rest."""
 
 HANG = 180.0
 """Seconds after which a process is said to hang, on however busy a machine."""
@@ -35,7 +54,7 @@ def started(hostile: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 
         def start(*words: str) -> subprocess.Popen[bytes]:
             process = subprocess.Popen(
-                [sys.executable, "-m", "fuzz", *words],
+                [*WIREFENCE, *words],
                 cwd=hostile,
                 env=outside(hostile),
                 stdin=subprocess.DEVNULL,
@@ -94,11 +113,14 @@ def test_what_targets_print_stays_out_of_the_report(hostile, started) -> None:
         assert b"LOUD" in err
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [(signal.SIGINT, LONG), (signal.SIGTERM, ENDLESS), (signal.SIGHUP, ENDLESS)],
+)
 def test_ctrl_c_and_its_like_end_a_campaign_with_its_report(
-    hostile: Path, started, end: int
+    hostile: Path, started, end: int, words: tuple[str, ...]
 ) -> None:
-    process = started(*LONG, "--target", "planted:acts-twice")
+    process = started(*words, "--target", "planted:acts-twice")
     assert wait_for(lambda: list(hostile.glob(".wirefence/findings/*/*.json")))
     for worker in children(process.pid):  # it is the parent's affair alone
         os.kill(worker, signal.SIGINT)
@@ -149,7 +171,7 @@ def test_a_reader_that_goes_away_changes_no_exit_code(hostile: Path, started, wo
     ],
 )
 def test_closed_and_full_streams_change_no_exit_code(hostile: Path, rest: str) -> None:
-    words = f"{sys.executable} -m fuzz {' '.join(FEW)} {rest}"
+    words = f"{shlex.join((*WIREFENCE, *FEW))} {rest}"
     ran = subprocess.run(
         words,
         shell=True,
