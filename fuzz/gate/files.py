@@ -1,14 +1,16 @@
 """What a finding leaves on disk: the reproducer, the transcript, and stderr by itself.
 
-The key insight: a transcript is evidence, so it shows bytes as they were, escaped once, with
-nothing summed up; only secrets are taken out. Where the disk takes nothing more, a finding is still
-one: it stands in the report, which says why it is nowhere else.
+The key insight: a transcript is evidence, so it shows bytes as they were, escaped once, in the
+order in which they went and came, with nothing summed up; only secrets are taken out. Where the
+disk takes nothing more, a finding is still one: it stands in the report, which says why it is
+nowhere else.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -46,7 +48,7 @@ class Filing:
 
         ``launch`` is the command where it is not that of the gate.
         """
-        launch = launch or self.launch
+        given = launch = launch or self.launch
         trial = found.prepared.trial
         finding = replace(
             found.charge.finding, summary=self.hide.text(found.charge.finding.summary)
@@ -59,7 +61,8 @@ class Filing:
         path = self.store.folder / place_of(finding)
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
         try:
-            self._put(transcript, self.transcript(found).encode("utf-8", "backslashreplace"))
+            told = self.transcript(found, given)
+            self._put(transcript, told.encode("utf-8", "backslashreplace"))
             self._put(stderr, self.hide.raw(found.seen.stderr))
             self.store.save(finding, trial.case, versions=versions, launch=launch, options=settings)
         except UsageError as error:
@@ -93,27 +96,49 @@ class Filing:
         """The one line that shows it again: the command and options are beside the bytes."""
         return shlex.join(["wirefence", "replay", str(path)])
 
-    def transcript(self, found: Confirmed) -> str:
-        """Everything that went in and came out, one line for each frame."""
-        seen = found.seen
+    def transcript(self, found: Confirmed, launch: Launch | None = None) -> str:
+        """Everything that went in and came out, one line for each frame, by time."""
+        seen, launch = found.seen, launch or self.launch
         sent = seen.stdin or found.prepared.trial.case.data
         lines = [
             f"finding   {found.charge.finding.signature}",
             f"summary   {found.charge.finding.summary}",
-            f"command   {shown_command(self.launch, self.hide)}",
-            *(f"env       {name}={value}" for name, value in self._changes().items()),
+            f"command   {shown_command(launch, self.hide)}",
+            *(f"env       {name}={value}" for name, value in self.hide.env(launch.env).items()),
             f"server    {self.facts.name} {self.facts.release}, MCP {self.facts.version}",
             "",
-            *(f"> {_shown(self.hide.raw(line))}" for line in sent.splitlines(keepends=True) or []),
-            *(f"< {_shown(self.hide.raw(line) + bytes([10]))}" for line in seen.lines),
-            *([f"< {_shown(self.hide.raw(seen.tail))} (no LF)"] if seen.tail else []),
+            *self._dialogue(sent, seen),
             *_effects(seen),
             f"ending    {seen.ending} {seen.status}".rstrip(),
         ]
         return self.hide.text("\n".join(lines)) + "\n"
 
-    def _changes(self) -> Mapping[str, str]:
-        return self.hide.env(self.launch.env)
+    def _dialogue(self, sent: bytes, seen: Seen) -> Iterator[str]:
+        """What went and what came, with a line for each moment in which anything did."""
+        went = [(at, f"> {self._line(raw)}") for at, raw in _timed(sent, seen.times.sent)]
+        out = b"".join(line + b"\n" for line in seen.lines) + seen.tail
+        came = [(at, f"< {self._line(raw)}") for at, raw in _timed(out, seen.times.received)]
+        before = ""
+        for at, text in sorted((*went, *came), key=lambda each: each[0]):
+            moment = f"at        {at:.3f} s"
+            if seen.times.sent and moment != before:
+                yield moment
+            before = moment
+            yield text
+
+    def _line(self, raw: bytes) -> str:
+        text = _shown(self.hide.raw(raw))
+        return text if raw.endswith(b"\n") else f"{text} (no LF)"
+
+
+def _timed(data: bytes, marks: Sequence[tuple[float, int]]) -> Iterator[tuple[float, bytes]]:
+    """Each line with the time at which it was whole. Split at LF alone: a lone CR ends no frame."""
+    *lines, rest = data.split(b"\n")
+    sizes, end = [size for _, size in marks], 0
+    for line in (*(line + b"\n" for line in lines), *([rest] if rest else [])):
+        end += len(line)
+        at = bisect_left(sizes, end)
+        yield marks[min(at, len(marks) - 1)][0] if marks else 0.0, line
 
 
 def _named(path: Path) -> str:

@@ -266,6 +266,7 @@ class Lab:
             time.monotonic() - began,
             fresh=True,
             hurried=not complete and patience < self.options.patience,
+            times=session.process.times(),
         )
 
     def send(self, session: Session, prepared: Ready, replies: Replies) -> float:

@@ -17,6 +17,7 @@ from fuzz.errors import UsageError
 from oracles.records import Finding
 from strategies.contract import Contract, Policy, Profile, Tool
 from strategies.records import VERSIONS, Case, Version
+from targets.command.records import Times
 from targets.effects.records import Observed
 from targets.records import Ending
 
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+_NO_TIMES = Times()
 Place = Literal["before", "within", "after", "end"]
 """Where the bad frame stands: before, within or after the handshake, or as the last thing sent."""
 
@@ -196,7 +198,8 @@ class Seen:
     waited for; ``alive`` that the server still answered afterwards. ``ending`` is of a process that
     ended by itself, or hung; ``status`` says how. ``since`` counts the bytes of the case that were
     not sent, since a living server has had its handshake; ``fresh`` says that the process was sent
-    nothing else, ``hurried`` that a reply was not given all the time that it may take.
+    nothing else, ``hurried`` that a reply was not given all the time that it may take. ``times``
+    are those of a process whose output is here from its first byte.
     """
 
     lines: tuple[bytes, ...]
@@ -213,6 +216,7 @@ class Seen:
     since: int = 0
     fresh: bool = False
     hurried: bool = False
+    times: Times = _NO_TIMES
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,22 +22,25 @@ __all__ = ["as_json", "as_table", "plain", "verdict"]
 
 _SHOWN = 160
 _NAMED = 6
-_EVERY = 10.0
+_EVERY, _EVERY_ON_A_TERMINAL = 10.0, 2.0
 
 
 def plain(stream: TextIO) -> Callable[[Event], None]:
     """A listener that writes a line for each finding, and one now and then."""
-    told = [time.monotonic()]
+    told, planned = [time.monotonic()], [0]
+    every = _EVERY_ON_A_TERMINAL if stream.isatty() else _EVERY
 
     def listen(event: Event) -> None:
         if isinstance(event, Begun):
+            planned[0] = event.trials
             print(_opening(event), file=stream, flush=True)
         elif isinstance(event, FlawFound):
             print(f"FOUND {_title(event.flaw)}", file=stream, flush=True)
-        elif isinstance(event, Step) and time.monotonic() - told[0] >= _EVERY:
+        elif isinstance(event, Step) and time.monotonic() - told[0] >= every:
             told[0] = time.monotonic()
-            text = f"{event.seconds:.0f} s, {event.trials:,} trials, {event.flaws} findings"
-            print(text, file=stream, flush=True)
+            number = "1 finding" if event.flaws == 1 else f"{event.flaws} findings"
+            whole = f"{event.trials:,} of {max(planned[0], event.trials):,} trials"
+            print(f"{event.seconds:.0f} s, {whole}, {number}", file=stream, flush=True)
 
     return listen
 

@@ -191,7 +191,15 @@ class _Runner:
         case = case_from_bytes(started.stdin, protocol=self.facts.version)
         trial = Trial(f"startup-{started.cause.name}", "startup", "before", case, eof=True)
         lines = tuple(started.stdout.split(b"\n"))
-        seen = Seen(lines[:-1], lines[-1], stderr=started.stderr, stdin=started.stdin)
+        seen = Seen(
+            lines[:-1],
+            lines[-1],
+            ending="exited",
+            status=started.status,
+            stderr=started.stderr,
+            stdin=started.stdin,
+            times=started.times,
+        )
         confirmed = Confirmed(Charge(found.finding, found.offending), self._ready(trial), seen)
         self.pursuit.file(confirmed, launch=started.launch)
 

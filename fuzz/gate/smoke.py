@@ -73,6 +73,7 @@ def at_the_end(lab: Lab, facts: Facts, prepared: Ready) -> tuple[Seen, list[Char
             stderr=bytes(process.stderr.data),
             stdin=bytes(process.sent),
             seconds=time.monotonic() - began,
+            times=process.times(),
         )
     finally:
         watched.stop()

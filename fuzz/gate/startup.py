@@ -19,7 +19,7 @@ from oracles.records import Finding, finding
 from oracles.transcript import lines_of, transcript
 from oracles.transcript_judge import judge_reply
 from targets.command.process import Process
-from targets.command.records import Launch
+from targets.command.records import Launch, Times
 from targets.command.session import Session
 from targets.effects.counting import settled
 from targets.records import Trace
@@ -43,6 +43,7 @@ class Started:
     stderr: bytes
     answered: bool
     status: str
+    times: Times
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,7 @@ class Starts:
             bytes(process.stderr.data),
             answered,
             str(status),
+            process.times(),
         )
 
     def _begin(self, cause: Cause) -> Session:

@@ -25,7 +25,7 @@ from queue import SimpleQueue
 
 from targets.command.guardian import forget, guard
 from targets.command.memory import family, peak_of_group
-from targets.command.records import Launch
+from targets.command.records import Launch, Times
 from targets.command.strays import MARK, mark
 from targets.errors import TargetError
 
@@ -226,6 +226,14 @@ class Process:
     def gone(self) -> bool:
         """Whether the process itself has ended, though others may hold its pipes."""
         return self._gone
+
+    def times(self) -> Times:
+        """When what was written was taken, and when stdout brought what."""
+
+        def since(marks: Sequence[tuple[float, int]]) -> tuple[tuple[float, int], ...]:
+            return tuple((at - self.began, size) for at, size in marks)
+
+        return Times(since(self.sends), since(self.stdout.marks))
 
     def measure(self) -> int:
         """Peak resident bytes so far of the largest process of the group.

@@ -1,4 +1,4 @@
-"""How a server is started: the command and what its surroundings add to it."""
+"""How a server is started, and when its bytes went and came."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Launch"]
+__all__ = ["Launch", "Times"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +20,11 @@ class Launch:
     argv: tuple[str, ...]
     env: Mapping[str, str | None] = field(default_factory=dict)
     cwd: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When the bytes of a process went and came: pairs (seconds since its start, bytes so far)."""
+
+    sent: tuple[tuple[float, int], ...] = ()
+    received: tuple[tuple[float, int], ...] = ()

@@ -10,15 +10,35 @@ import pytest
 from fuzz.gate.formats import explained, junit, markdown, sarif
 from fuzz.gate.redact import Redactor
 from fuzz.gate.report import as_json, as_table, verdict
+from oracles.rules import BY_ID, ORACLE_RULES
 from targets.command.records import Launch
 from tests.gate_outputs.reports import flaw, report
 
 HOSTILE = "a\x00b\x1b[31m]]>\ufffe\udc80<&|`` # *x*\u202e"
+WORDS = {"type": "string", "minLength": 1, "maxLength": 1024}
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
-# What SARIF 2.1.0 requires of the parts that are used (sections 3.13 to 3.49).
+SHORT = {"type": "object", "required": ["text"], "properties": {"text": WORDS}}
+AT = {"type": "integer", "minimum": 1}
+PLACE = {
+    "required": ["physicalLocation"],
+    "properties": {
+        "physicalLocation": {
+            "required": ["artifactLocation", "region"],
+            "properties": {
+                "artifactLocation": {"required": ["uri"], "properties": {"uri": WORDS}},
+                "region": {
+                    "required": ["startLine", "startColumn", "endLine", "endColumn"],
+                    "additionalProperties": AT,
+                },
+            },
+        }
+    },
+}
+# What SARIF 2.1.0 requires of the parts that are used (sections 3.13 to 3.49), and what GitHub's
+# code scanning requires beyond it: nothing empty, a help text, a place with a region.
 SARIF = {
     "type": "object",
-    "required": ["version", "runs"],
+    "required": ["$schema", "version", "runs"],
     "properties": {
         "version": {"const": "2.1.0"},
         "runs": {
@@ -30,14 +50,20 @@ SARIF = {
                         "required": ["driver"],
                         "properties": {
                             "driver": {
-                                "required": ["name"],
+                                "required": ["name", "rules"],
                                 "properties": {
                                     "rules": {
                                         "items": {
-                                            "required": ["id"],
+                                            "required": [
+                                                "id",
+                                                "shortDescription",
+                                                "fullDescription",
+                                                "help",
+                                            ],
                                             "properties": {
-                                                "shortDescription": TEXT,
-                                                "fullDescription": TEXT,
+                                                "shortDescription": SHORT,
+                                                "fullDescription": SHORT,
+                                                "help": SHORT,
                                             },
                                         },
                                         "uniqueItems": True,
@@ -53,6 +79,7 @@ SARIF = {
                             "required": ["message", "ruleId", "ruleIndex", "locations"],
                             "properties": {
                                 "message": TEXT,
+                                "locations": {"minItems": 1, "items": PLACE},
                                 "level": {"enum": ["none", "note", "warning", "error"]},
                                 "ruleIndex": {"type": "integer", "minimum": 0},
                                 "suppressions": {
@@ -171,6 +198,12 @@ def test_what_was_not_run_is_named() -> None:
     made.tally.skipped["ugly before"] = ("ugly-two-objects",)
     for text in (markdown(made), as_table(made), as_json(made)):
         assert "ugly-two-objects" in text
+
+
+def test_every_rule_that_can_be_broken_has_what_code_scanning_requires() -> None:
+    rules = [*BY_ID, *(rule for each in ORACLE_RULES.values() for rule in each)]
+    jsonschema.validate(json.loads(sarif(report(*map(flaw, rules)))), SARIF)
+    jsonschema.validate(json.loads(sarif(report())), SARIF)
 
 
 def test_markdown_tells_findings_who_looked_and_what_was_tried() -> None:

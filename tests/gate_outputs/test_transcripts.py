@@ -12,7 +12,7 @@ from fuzz.gate.records import Options, Seen, Trial
 from fuzz.gate.redact import Redactor
 from fuzz.gate.verdicts import Charge
 from fuzz.store import Store
-from targets.command.records import Launch
+from targets.command.records import Launch, Times
 from targets.effects.records import Observed
 from tests.gate_outputs.reports import CASE, FACTS, flaw
 
@@ -38,3 +38,46 @@ def test_an_effect_that_carried_nothing_ends_with_what_it_was(tmp_path):
 def test_secrets_in_what_was_carried_are_taken_out(tmp_path):
     said = transcript(tmp_path, Observed("http", "http", b"GET /", b"Bearer hunter2-hunter2"))
     assert "hunter2" not in said
+
+
+def dialogue(folder: Path, sent: bytes, lines: tuple[bytes, ...], times: Times) -> list[str]:
+    launch = Launch(("server",))
+    filing = Filing(Store(folder), launch, Options(), FACTS, Redactor())
+    trial = ready(Trial("t", "ugly", "after", CASE), FACTS.contract("strict"))
+    seen = Seen(lines, b"half", stdin=sent, times=times)
+    said = filing.transcript(Confirmed(Charge(flaw().finding), trial, seen)).split("\n")
+    return [line for line in said if line.startswith(("> ", "< ", "at "))]
+
+
+def test_what_went_and_came_stands_in_its_order_with_the_time(tmp_path):
+    times = Times(((0.1, 4), (0.5, 8)), ((0.3, 4), (0.50049, 10), (0.7, 13)))
+    assert dialogue(tmp_path, b"one\ntwo\n", (b"ONE", b"TWO"), times) == [
+        "at        0.100 s",
+        "> one\\n",
+        "at        0.300 s",
+        "< ONE\\n",
+        "at        0.500 s",
+        "> two\\n",
+        "< TWO\\n",
+        "at        0.700 s",
+        "< half (no LF)",
+    ]
+
+
+def test_a_frame_ends_at_lf_alone(tmp_path):
+    assert dialogue(tmp_path, b"a\rb\x0bc\r\nd", (b"x\ry",), Times()) == [
+        "> a\\rb\\x0bc\\r\\n",
+        "> d (no LF)",
+        "< x\\ry\\n",
+        "< half (no LF)",
+    ]
+
+
+def test_the_transcript_of_a_start_shows_what_its_cause_changed(tmp_path):
+    launch = Launch(("server",))
+    filing = Filing(Store(tmp_path), launch, Options(), FACTS, Redactor())
+    trial = ready(Trial("t", "startup", "before", CASE), FACTS.contract("strict"))
+    found = Confirmed(Charge(flaw().finding), trial, Seen(()))
+    said = filing.file(found, ("t",), Launch(("sh", "-c", "server"), {"DEBUG": "1"}))
+    text = Path(said.transcript).read_text()
+    assert "command   sh -c server\nenv       DEBUG=1\n" in text
