@@ -8,6 +8,7 @@ what it does with the very bytes of the bad ones, sent blindly, is all that can 
 from __future__ import annotations
 
 import importlib.util
+import resource
 import shlex
 import shutil
 import subprocess
@@ -27,6 +28,7 @@ from fuzz.gate.records import Facts, Nominee, Options, Trial
 from fuzz.gate.splice import Remembered, Templates, is_template, splice
 from fuzz.gate.warm import Warm
 from fuzz.gate.wire import INITIALIZED, Names, Wording, initialize
+from targets.command.memory import cpu_of_group
 from targets.command.records import Launch
 
 __all__ = ["measure"]
@@ -84,8 +86,10 @@ def measure() -> dict[str, object]:
     ``good`` are calls and pings, all in the pipe at once. ``bad, blindly`` are the frames of the
     damage vocabulary in one write, nothing read into the replies. ``in the pipe`` is the gate with
     trials that were made before: sent, waited for, and led back to their trials. ``judged`` is the
-    gate as it is: trials are made, judged, and sent again as copies while new ones are made.
-    The peer sends one good or bad call at a time, and judges its reply.
+    gate as it is: trials are made, judged, and sent again as copies while new ones are made. The
+    peer sends one call at a time, with arguments good or bad, and judges its reply; its figures are
+    without its start. Processor time is of fuzzer and server together: a busy machine spoils
+    ratios of wall time, but not those.
     """
     figures: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -96,19 +100,23 @@ def measure() -> dict[str, object]:
 
 def _figures(launch: Launch, folder: str) -> dict[str, object]:
     rates = _rates(launch)
-    peer = _peer(launch, folder) if shutil.which(_PEER) else 0.0
+    peer = _peer(launch, folder) if shutil.which(_PEER) else None
     said: dict[str, object] = {
         "good frames/s, pipelined": round(rates.good),
         "bad frames/s, blindly": round(rates.blind),
         "gate, frames/s in the pipe": round(rates.piped),
         "gate, frames/s judged": round(rates.judged),
         "of these in trials made anew": f"{rates.fresh:.0%}",
+        "gate, processor us/frame": round(rates.cpu * 1e6),
         "in the pipe against good": round(rates.piped / rates.good, 2),
         "in the pipe against blindly": round(rates.piped / rates.blind, 2),
     }
     if peer:
-        said[f"{_PEER}, calls/s"] = round(peer, 1)
-        said[f"judged against {_PEER}"] = round(rates.judged / peer, 1)
+        rate, cpu = peer
+        said[f"{_PEER}, calls/s"] = round(rate, 1)
+        said[f"{_PEER}, processor us/call"] = round(cpu * 1e6)
+        said[f"judged against {_PEER}"] = round(rates.judged / rate, 1)
+        said["the same by processor time"] = round(cpu / rates.cpu, 1)
     else:
         said[_PEER] = f"not on PATH; install {_PEER} into an environment of its own"
     return said
@@ -135,13 +143,16 @@ def _script(folder: Path, name: str, text: str) -> str:
 
 @dataclass(slots=True)
 class _Rates:
-    """Frames per second, each the best of some rounds, and the share of frames made anew."""
+    """Frames per second, each the best of some rounds; of the last, the share of frames made anew,
+    and the seconds of processor time of one frame.
+    """
 
     good: float = 0.0
     blind: float = 0.0
     piped: float = 0.0
     judged: float = 0.0
     fresh: float = 0.0
+    cpu: float = 0.0
 
 
 def _rates(launch: Launch) -> _Rates:
@@ -156,9 +167,7 @@ def _rates(launch: Launch) -> _Rates:
             rates.good = max(rates.good, _blindly(lab, maker, good))
             rates.blind = max(rates.blind, _blindly(lab, maker, [each.trial for each in made]))
             rates.piped = max(rates.piped, _piped(lab, facts, made))
-            judged, fresh = _judged(lab, facts, maker)
-            if judged > rates.judged:
-                rates.judged, rates.fresh = judged, fresh
+            _judge(lab, facts, maker, rates)
         return rates
     finally:
         lab.close()
@@ -215,14 +224,14 @@ def _frames(prepared: Ready) -> int:
     return prepared.trial.case.data.count(b"\n", prepared.trial.opening)
 
 
-def _judged(lab: Lab, facts: Facts, maker: Maker) -> tuple[float, float]:
-    """Frames per second with all work on them, and the share of those in new trials."""
+def _judge(lab: Lab, facts: Facts, maker: Maker, rates: _Rates) -> None:
+    """Frames per second with all work on them."""
     warm, known, numbers = Warm(lab, facts), Remembered(facts), count(1)
     contract = facts.contract("strict")
     frames = fresh = 0
     try:
-        warm.open()
-        began = time.monotonic()
+        pid = warm.open()
+        began, cpu = time.monotonic(), time.process_time() + cpu_of_group(pid)
         late = began + _LONGEST
         made = (ready(trial, contract) for trial in _turns(maker, numbers) if trial.warm)
         templates = Templates(numbers)
@@ -232,7 +241,10 @@ def _judged(lab: Lab, facts: Facts, maker: Maker) -> tuple[float, float]:
             known.judge(prepared, seen)
             frames += _frames(prepared)
             fresh += 0 if prepared.trial.origin else _frames(prepared)
-        return frames / (time.monotonic() - began), fresh / max(1, frames)
+        rate = frames / (time.monotonic() - began)
+        cpu = time.process_time() + cpu_of_group(pid) - cpu
+        if rate > rates.judged:
+            rates.judged, rates.fresh, rates.cpu = rate, fresh / frames, cpu / frames
     finally:
         warm.close()
 
@@ -242,17 +254,25 @@ def _turns(maker: Maker, numbers: Iterator[int]) -> Iterator[Trial]:
         yield from replace(maker, seed=turn).damage(numbers)
 
 
-def _peer(launch: Launch, folder: str) -> float:
-    """Calls per second of a public fuzzer on the same server, without starts: the slope."""
+def _peer(launch: Launch, folder: str) -> tuple[float, float]:
+    """Calls per second and processor seconds of one call of a public fuzzer on the same server.
+
+    Without starts: the slope between a few calls and many.
+    """
     endpoint = shlex.join(launch.argv)
     few, many = (_peer_seconds(endpoint, runs, folder) for runs in _PEER_RUNS)
-    return (_PEER_RUNS[1] - _PEER_RUNS[0]) / max(many - few, 0.001)
+    calls = _PEER_RUNS[1] - _PEER_RUNS[0]
+    wall, cpu = (max(more - less, 0.001) for less, more in zip(few, many, strict=True))
+    return calls / wall, cpu / calls
 
 
-def _peer_seconds(endpoint: str, runs: int, folder: str) -> float:
-    began = time.monotonic()
+def _peer_seconds(endpoint: str, runs: int, folder: str) -> tuple[float, float]:
+    """Wall and processor time of one run with that many calls."""
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     words = ("--mode", "tools", "--protocol", "stdio", "--endpoint", endpoint, "--runs", str(runs))
     subprocess.run(  # noqa: S603 - a fuzzer that the user has installed
         (_PEER, *words), cwd=folder, capture_output=True, timeout=_PEER_LONGEST, check=False
     )
-    return time.monotonic() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.monotonic() - began, cpu

@@ -72,9 +72,9 @@ class Warm:
             self._traffic.clear()
             self._used.clear()
 
-    def open(self) -> None:
-        """Have a server ready. Raises TargetError."""
-        self._living()
+    def open(self) -> int:
+        """Have a server ready; gives its process id. Raises TargetError."""
+        return self._living().session.process.pid
 
     def _living(self) -> Watched:
         """The living server, or a fresh one that has had its handshake. Raises TargetError."""
