@@ -1,0 +1,140 @@
+"""What looked wrong is run again once, within the time that is there, and never lost."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from fuzz.gate.confirm import Confirmed, Examined
+from fuzz.gate.lab import Lab, Ready, ready
+from fuzz.gate.pursuit import Pursuit
+from fuzz.gate.records import Flaw, Seen, Tally
+from fuzz.gate.verdicts import Charge
+from oracles.records import finding
+
+ACTS, HANGS = "s|non-action|act-rejected|json-syntax", "s|liveness|live-hang|json-syntax"
+
+
+def charge(signature: str) -> Charge:
+    label, oracle, rule, kind = signature.split("|")
+    return Charge(finding(oracle, rule, label, kind, "text"))
+
+
+@dataclass
+class Fresh:
+    """Fresh processes that show what they are told to."""
+
+    shows: tuple[str, ...] = (ACTS,)
+    asked: list[str] = field(default_factory=list)
+    hurries: int = 0
+
+    @property
+    def lab(self) -> Fresh:
+        return self
+
+    def hurry(self) -> None:
+        self.hurries += 1
+
+    def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
+        self.asked.append(signature)
+        return [Confirmed(charge(each), prepared, Seen(())) for each in self.shows]
+
+
+class Disk:
+    """Where findings go."""
+
+    def file(self, found: Confirmed, trials: tuple[str, ...], _launch: object) -> Flaw:
+        said, case = found.charge.finding, found.prepared.trial.case
+        return Flaw(said, trials[0], "after", case, b"", "", "", "", "", trials)
+
+
+@dataclass
+class Time:
+    up: bool = False
+
+    def __call__(self) -> bool:
+        return self.up
+
+
+@pytest.fixture
+def trials(bench) -> list[Ready]:
+    made = bench()
+    names = ("ugly-debug-line", "danger-nan", "ugly-two-objects")
+    return [ready(made.trial(name), made.facts.contract("strict")) for name in names]
+
+
+def pursuit(fresh: Fresh, *, late: bool = False) -> Pursuit:
+    return Pursuit(fresh, Disk(), lambda _event: None, Tally(), Time(late))
+
+
+def test_the_second_sign_of_a_fault_costs_no_process(trials):
+    fresh = Fresh()
+    made = pursuit(fresh)
+    for each in trials:
+        made.suspect(each, ACTS)
+    made.pursue()
+    made.suspect(trials[0], ACTS)
+    made.follow(trials[1], ACTS)
+    made.pursue()
+    assert fresh.asked == [ACTS]
+    assert set(made.flaws[ACTS].trials) == {each.trial.name for each in trials}
+
+
+def test_the_gravest_is_run_again_first(trials):
+    fresh = Fresh(shows=(ACTS, HANGS))
+    made = pursuit(fresh)
+    for signature in ("s|reply|reply-twice|ping", HANGS, ACTS):
+        made.suspect(trials[0], signature)
+    made.pursue()
+    assert fresh.asked == [ACTS, "s|reply|reply-twice|ping"]
+
+
+def test_what_there_is_no_time_for_is_told_apart_from_what_was_not_seen_again(trials):
+    fresh = Fresh(shows=())
+    made = pursuit(fresh)
+    made.suspect(trials[0], HANGS)
+    made.pursue()
+    made.late.up = True
+    made.suspect(trials[0], ACTS)
+    made.suspect(trials[1], ACTS)
+    made.pursue()
+    assert fresh.asked == [HANGS]
+    assert (made.flaws, made.tally.unconfirmed, made.tally.pending) == ({}, {HANGS: 1}, {ACTS: 2})
+
+
+def test_what_a_fresh_process_has_shown_is_filed_though_the_time_is_up(trials):
+    fresh = Fresh()
+    made = pursuit(fresh, late=True)
+    made.follow(trials[0], ACTS, Examined(trials[0], Seen(()), [charge(ACTS)]))
+    assert (fresh.asked, list(made.flaws), made.tally.pending) == ([], [ACTS], {})
+
+
+def test_a_reply_that_was_not_given_its_time_is_no_finding(trials):
+    made = pursuit(Fresh(), late=True)
+    hurried = Examined(trials[0], Seen((), hurried=True), [charge(HANGS), charge(ACTS)])
+    made.follow(trials[0], HANGS, hurried)
+    made.follow(trials[0], ACTS, hurried)
+    assert (list(made.flaws), made.tally.pending) == ([ACTS], {HANGS: 1})
+
+
+def test_once_a_server_is_known_to_hang_its_trials_wait_less(bench, trials):
+    fresh = Fresh(shows=(HANGS,))
+    pursuit(fresh).follow(trials[0], HANGS)
+    assert fresh.hurries == 1
+    made = bench(patience=20.0)
+    lab = Lab(made.launch, made.options)
+    lab.hurry()
+    assert lab.patience() == 20.0
+    assert lab.patience(full=False) < 2.0
+
+
+def test_patience_ends_with_the_time_but_never_at_once(bench):
+    made = bench(patience=20.0)
+    lab = Lab(made.launch, made.options)
+    lab.deadline = time.monotonic() - 1
+    assert 0 < lab.patience() < 2.0
+    brief = Lab(made.launch, replace(made.options, patience=0.2))
+    brief.deadline = lab.deadline
+    assert brief.patience() == 0.2

@@ -1,0 +1,133 @@
+"""A living server: the pipe is full, one fault has one cause, and no trial is lost."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+
+import pytest
+
+from fuzz.gate.lab import Lab, Ready, ready
+from fuzz.gate.records import Seen
+from fuzz.gate.splice import Templates
+from fuzz.gate.verdicts import judge
+from fuzz.gate.warm import Warm
+
+BAD = "ugly-debug-line"
+"""A line that is no JSON: what the planted servers of these tests fall over."""
+FLOODS = """
+import json, os, sys
+for line in sys.stdin.buffer:
+    try:
+        asked = json.loads(line)
+    except ValueError:
+        while True:
+            os.write(%d, b"x" * 65_536)
+    if "id" in asked:
+        reply = {"jsonrpc": "2.0", "id": asked["id"], "result": {"content": []}}
+        print(json.dumps(reply), flush=True)
+"""
+
+
+@contextmanager
+def living(made) -> Iterator[Warm]:
+    lab = Lab(made.launch, made.options)
+    warm = Warm(lab, made.facts)
+    try:
+        yield warm
+    finally:
+        warm.close()
+        lab.close()
+
+
+def prepared(made, *names: str) -> list[Ready]:
+    """Good sessions, and trials by name."""
+    contract = made.facts.contract("strict")
+    return [ready(made.trial(name), contract) for name in names]
+
+
+def screened(made, trials: list[Ready]) -> dict[int, Seen]:
+    """What was seen of each trial; each must be there once."""
+    with living(made) as warm:
+        seen = [(each.trial.number, saw) for each, saw in warm.screen(trials, lambda: False)]
+    assert Counter(number for number, _ in seen) == Counter(t.trial.number for t in trials)
+    return dict(seen)
+
+
+def faults(made, trials: list[Ready]) -> dict[str, set[str]]:
+    """The signatures that a living server shows, by the names of trials."""
+    seen = screened(made, trials)
+    shown: dict[str, set[str]] = {}
+    for each in trials:
+        charges = judge(each, seen[each.trial.number], made.facts)
+        told = {charge.finding.signature.partition("|")[2] for charge in charges}
+        shown.setdefault(each.trial.name, set()).update(told)
+    return shown
+
+
+GOOD = ("good",) * 6
+
+
+def test_a_death_in_the_pipe_is_laid_at_the_door_of_one_trial(bench):
+    made = bench("DiesOfBadJson")
+    shown = faults(made, prepared(made, *GOOD, BAD, *GOOD))
+    assert shown == {"good": set(), BAD: {"liveness|live-crash|exit code 1 json-syntax"}}
+
+
+def test_a_hang_in_the_pipe_is_laid_at_the_door_of_one_trial(bench):
+    made = bench("HangsOnBadJson", patience=1.5)
+    shown = faults(made, prepared(made, *GOOD, BAD, *GOOD))
+    assert shown == {"good": set(), BAD: {"liveness|live-hang|json-syntax"}}
+
+
+@pytest.mark.parametrize("descriptor", [1, 2])
+def test_a_flood_ends_neither_the_screen_nor_the_trials_around_it(bench, descriptor):
+    made = bench(patience=1.5, command=(sys.executable, "-S", "-c", FLOODS % descriptor))
+    shown = faults(made, prepared(made, *GOOD, BAD, *GOOD))
+    assert shown[BAD]
+    assert not shown["good"]
+
+
+def test_replies_that_never_come_are_waited_for_together(bench):
+    """A server that answers no ``tools/call`` is asked a dozen; one wait is for all of them."""
+    code = FLOODS.replace('"id" in asked', '"id" in asked and asked["method"] != "tools/call"') % 2
+    made = bench(patience=60.0, command=(sys.executable, "-S", "-c", code))
+    began = time.monotonic()
+    with living(made) as warm:
+        warm._patient = 2.0
+        seen = list(warm.screen(prepared(made, *GOOD, *GOOD), lambda: False))
+    assert [saw.complete for _, saw in seen] == [False] * 12
+    assert time.monotonic() - began < 12 * 2.0 / 2
+
+
+def test_a_fast_server_is_sent_copies_while_trials_are_made(bench):
+    code = FLOODS.replace("except ValueError:\n        while True:", "except ValueError:\n"
+                          "        continue\n        while True:") % 2  # fmt: skip
+    made = bench(command=(sys.executable, "-S", "-c", code))
+    contract = made.facts.contract("strict")
+    warm_trials = (trial for trial in made.maker.damage(made.numbers) if trial.warm)
+    fresh = [ready(trial, contract) for trial in islice(warm_trials, 60)]
+    with living(made) as warm:
+        templates = Templates(made.numbers)
+        seen = list(warm.screen(iter(fresh), lambda: False, templates=templates))
+    origins = Counter(each.trial.origin for each, _ in seen)
+    assert origins.pop(0) == len(fresh)
+    assert sum(origins.values()) == templates.copies > 0
+    numbers = [each.trial.number for each, _ in seen]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_pauses_and_megabytes_have_the_server_for_themselves(bench):
+    made = bench()
+    with living(made) as warm:
+        alone, original = [], warm.alone
+        warm.alone = lambda each: (alone.append(each.trial.name), original(each))[1]
+        trials = prepared(made, *GOOD, "chunk-frame", *GOOD)
+        seen = list(chain(warm.screen(trials, lambda: False)))
+    assert alone == ["chunk-frame"]
+    assert all(saw.complete for _, saw in seen)
+    assert len(seen) == len(trials)
