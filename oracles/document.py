@@ -19,23 +19,28 @@ from oracles.records import Verdict
 __all__ = ["DEEPEST", "UNKNOWN", "LongInteger", "forget_long_documents", "judge_document"]
 
 _SPACE = r"[ \t\n\r]*+"
-_STRING = r'"((?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+)"'
+_PLAIN = r'[^"\\\x00-\x1f]*+'
+_STRING = rf'"({_PLAIN}(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}}){_PLAIN})*+)"'
 _NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
 _UNIT = re.compile(
     rf"{_SPACE}(?!\Z)(?:{_STRING}{_SPACE}:{_SPACE})?"
-    rf"(?:({_NUMBER}|true|false|null|\[++|\{{)|{_STRING})?"
-    rf"{_SPACE}([\]}}]*+)(,?)"
+    rf"(?:{_STRING}|({_NUMBER}|true|false|null)|(\[++|\{{))?"
+    rf"{_SPACE}([\]}}]*+,?)"
 )
-_NAME, _TOKEN, _TEXT, _CLOSERS, _COMMA = range(1, 6)
+_NAME, _TEXT, _TOKEN, _OPENERS, _TAIL = range(1, 6)
 _ESCAPE = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.")
 _LONE = re.compile("[\ud800-\udfff]")
 _REAL = re.compile("[.eE]")
 _SIMPLE = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
-_DIGITS = _WORDS | {str(value): value for value in range(100)}
+_KNOWN = _WORDS | {str(value): value for value in range(1_000)}
 _CLOSER = {"[": "]", "{": "}"}
+_NOTHING, _NEXT, _FIRST = range(3)
+"""What is wanted: no value, a value, or a value unless the container just opened stays empty."""
+
 _SAFE = 2**53 - 1
 _SURELY_SAFE = 15
+_FEW = 64
 _LONGEST_NUMBER = 1_000
 _LONGEST_INTEGER = 100_000
 _LONGEST_INT = 600
@@ -80,7 +85,7 @@ def _judge(raw: bytes, max_depth: int) -> tuple[Verdict, Verdict]:
     if fault >= 0:
         return (Verdict("json-syntax", _offset(text, fault)),) * 2
     zeros = frozenset(reader.minus_zeros)
-    spec = Verdict("", 0, reader.root, reader.duplicates, zeros)
+    spec = Verdict("", 0, reader.whole[0], reader.duplicates, zeros)
     if not reader.rule:
         return spec, spec
     return Verdict(reader.rule, _offset(text, reader.at), None, reader.duplicates), spec
@@ -103,146 +108,148 @@ def _offset(text: str, at: int) -> int:
 class _Reader:
     """The state of one pass.
 
-    ``due`` holds the closers of the open containers, ``opened`` those containers as far as they are
-    kept, ``top`` and ``closer`` the innermost of both. ``fresh`` says that it is still empty.
+    ``top`` is the innermost container and ``closer`` what closes it; ``opened`` and ``due`` hold
+    the same of all around it, from the outside in, beginning with the text itself, which nothing
+    closes and whose value is in ``whole``. Where ``due`` is longer, ``top`` is deeper than
+    :data:`DEEPEST` and not kept.
     """
+
+    __slots__ = (
+        *("at", "closer", "due", "duplicates", "max_depth", "minus_zeros", "opened", "rule"),
+        *("text", "top", "whole"),
+    )
 
     def __init__(self, text: str, max_depth: int) -> None:
         self.text, self.max_depth = text, max_depth
-        self.root: Any = None
+        self.whole: list[Any] = []
         self.rule, self.at, self.duplicates = "", 0, False
         self.minus_zeros: set[int] = set()
         self.due: list[str] = []
         self.opened: list[Any] = []
-        self.top: Any = None
-        self.closer, self.fresh = "", False
+        self.top: Any = self.whole
+        self.closer = ""
 
-    def read(self) -> int:  # noqa: C901, PLR0912, PLR0915 - the hot loop: a call for each unit would double its cost
+    def read(self) -> int:  # noqa: C901, PLR0912 - the hot loop: a call for each unit would double its cost
         """Read the whole text; the offset of a syntax fault, or -1."""
-        top: Any = None
         value: Any
-        due, opened, closer = self.due, self.opened, ""
-        shallow, wanted = min(self.max_depth, DEEPEST), True
+        top, closer, wanted = self.top, self.closer, _NEXT
+        due, opened, shallow = self.due, self.opened, min(self.max_depth, DEEPEST)
         for unit in _UNIT.finditer(self.text):
-            name, word, value, closers, comma = unit.groups()
-            if value is None and word is None:
-                if name is not None or not (closers or comma) or (wanted and not self.fresh):
-                    return self._fault(unit, wanted=wanted)
+            name, value, token, openers, tail = unit.groups()
+            if value is None and token is None and openers is None:
+                if name is not None or wanted == _NEXT or not tail:
+                    return self._fault(unit, closer, wanted)
             else:
                 if not wanted or (name is None) is (closer == "}"):
-                    return self._fault(unit, wanted=wanted)
-                if name is not None:
-                    if "\\" in name:
-                        name = self._unescape(name, unit.start(_NAME))
-                    if name in top:
-                        self._repeated(unit)
-                wanted = self.fresh = False
-                if word is None:
+                    return self._fault(unit, closer, wanted)
+                wanted = _NOTHING
+                if name is not None and ("\\" in name or name in top):
+                    name = self._plain_name(name, top, unit.start(_NAME))
+                if token is not None:
+                    value = _KNOWN.get(token, unit)
+                    if value is unit:
+                        value = self._number(token, name, unit.start(_TOKEN))
+                elif openers is None:
                     if "\\" in value:
                         value = self._unescape(value, unit.start(_TEXT))
-                elif word in _DIGITS:
-                    value = _DIGITS[word]
-                elif word in _CLOSER and len(due) < shallow:
-                    value = {} if word == "{" else []
-                    opened.append(value)
-                    due.append(_CLOSER[word])
-                    self.top, self.closer = value, due[-1]
-                    wanted = self.fresh = True
-                elif word.isdigit() and len(word) <= _SURELY_SAFE:
-                    value = int(word)
+                elif openers in _CLOSER and len(due) < shallow:
+                    value = {} if openers == "{" else []
+                    wanted = _FIRST
                 else:
-                    value = self._value(word, name, unit.start(_TOKEN))
-                    wanted = self.fresh
-                if closer == "}":
+                    self.top, self.closer = top, closer
+                    value = self._open(openers, unit.start(_OPENERS))
+                if name is not None:
                     top[name] = value
-                elif closer:
+                else:
                     top.append(value)
-                else:
-                    self.root = value
                 if wanted:
-                    top, closer = self.top, self.closer
-            if closers:
-                if closers == closer and len(due) <= DEEPEST:
-                    del due[-1], opened[-1]
-                    top, closer = (opened[-1], due[-1]) if due else (None, "")
-                    self.top, self.closer, self.fresh = top, closer, False
-                else:
-                    fault = self._close(closers)
+                    opened.append(top)
+                    due.append(closer)
+                    top, closer = value, _CLOSER[openers]
+                elif openers is not None:
+                    top, closer, wanted = self.top, self.closer, _FIRST
+            if tail == ",":
+                if wanted or not closer:
+                    return unit.start(_TAIL)
+                wanted = _NEXT
+            elif tail:
+                if len(due) > DEEPEST or len(tail) > _FEW:
+                    self.closer = closer
+                    tail, fault = self._close(tail)
                     if fault >= 0:
-                        return unit.start(_CLOSERS) + fault
-                    top, closer = self.top, self.closer
-                wanted = False
-            if comma:
-                if self.fresh or not closer:
-                    return unit.start(_COMMA)
-                wanted = True
+                        return unit.start(_TAIL) + fault
+                    top, closer, wanted = self.top, self.closer, _NOTHING
+                for place, mark in enumerate(tail):
+                    if mark == "," and closer:
+                        wanted = _NEXT
+                    elif mark == closer:
+                        top, closer, wanted = opened.pop(), due.pop(), _NOTHING
+                    else:
+                        return unit.end() - len(tail) + place
         return len(self.text) if wanted or closer else -1
 
-    def _repeated(self, unit: re.Match[str]) -> None:
-        self.duplicates = True
-        self._note("json-duplicate-name", unit.start(_NAME))
+    def _plain_name(self, name: str, top: dict[str, Any], at: int) -> str:
+        """A name without its escapes; takes note if ``top`` has it already."""
+        if "\\" in name:
+            name = self._unescape(name, at)
+        if name in top:
+            self.duplicates = True
+            self._note("json-duplicate-name", at)
+        return name
 
-    def _value(self, word: str, name: str | None, at: int) -> object:
-        if word[0] in _CLOSER:
-            return self._open(word, at)
-        if word == "-0" and name == "id":
-            self._spelled_minus_zero()
-        return self._number(word, at)
-
-    def _open(self, word: str, at: int) -> object:
-        """Open as many containers as ``word`` has brackets; give the outermost one."""
-        depth, count = len(self.due), len(word)
+    def _open(self, openers: str, at: int) -> object:
+        """Open as many containers as there are brackets; give the outermost one."""
+        depth, count = len(self.due), len(openers)
         if depth <= self.max_depth < depth + count:
             self._note("json-depth", at + self.max_depth - depth)
-        self.closer, self.fresh = _CLOSER[word[0]], True
-        self.due += self.closer * count
-        outermost: Any = {} if word == "{" else []
-        self.top = outermost
-        if depth >= DEEPEST:
-            return UNKNOWN
-        self.opened.append(outermost)
-        for _ in range(min(count, DEEPEST - depth) - 1):
-            outer, self.top = self.top, []
-            outer.append(self.top)
+        self.due.append(self.closer)
+        self.closer = _CLOSER[openers[0]]
+        self.due += self.closer * (count - 1)
+        outermost: Any = {} if openers == "{" else []
+        for place in range(depth, min(depth + count, DEEPEST + 1)):
             self.opened.append(self.top)
-        if depth + count > DEEPEST:
-            self.top.append(UNKNOWN)
-            self.top = []
-        return outermost
+            self.top = outermost if place == depth else []
+            if place > depth:
+                self.opened[-1].append(UNKNOWN if place == DEEPEST else self.top)
+        if depth > DEEPEST:
+            self.top = outermost
+        return outermost if depth < DEEPEST else UNKNOWN
 
-    def _close(self, closers: str) -> int:
-        """Take the closers behind a value; the place of one that is wrong, or -1."""
-        due = "".join(self.due[: -len(closers) - 1 : -1])
+    def _close(self, tail: str) -> tuple[str, int]:
+        """Take the closers of a tail; what is left of it, and the place of a wrong one or -1."""
+        closers = tail.rstrip(",")
+        count = len(closers)
+        due = self.closer + "".join(self.due[:-count:-1])
         if due != closers:
-            return next((at for at, it in enumerate(due) if it != closers[at]), len(due))
-        del self.due[-len(closers) :]
+            return tail, next((at for at, it in enumerate(due) if it != closers[at]), len(due))
+        self.closer = self.due[-count]
+        del self.due[-count:]
         depth = len(self.due)
-        self.fresh = False
-        self.closer = self.due[-1] if depth else ""
         if depth <= DEEPEST:
+            self.top = self.opened[depth]
             del self.opened[depth:]
-            self.top = self.opened[-1] if depth else None
         else:
             self.top = {} if self.closer == "}" else []
-        return -1
+        return tail[count:], -1
 
-    def _fault(self, unit: re.Match[str], *, wanted: bool) -> int:
+    def _fault(self, unit: re.Match[str], closer: str, wanted: int) -> int:
         """Where a unit that cannot stand here breaks the grammar."""
-        starts = (unit.start(_NAME) - 1, unit.start(_TEXT) - 1, unit.start(_TOKEN))
-        begin = next((start for start in starts if start >= 0), unit.start(_CLOSERS))
+        quotes, plain = (_NAME, _TEXT), (_TOKEN, _OPENERS)
+        starts = [*(unit.start(group) - 1 for group in quotes), *map(unit.start, plain)]
+        begin = next((start for start in starts if start >= 0), unit.start(_TAIL))
         if not wanted:
             return begin
         if unit[_NAME] is not None:
             colon = self.text.index(":", unit.end(_NAME))
-            return unit.start(_CLOSERS) if self.closer == "}" else colon
-        return unit.start(_CLOSERS) if unit[_TEXT] is not None else begin
+            return unit.start(_TAIL) if closer == "}" else colon
+        return unit.start(_TAIL) if unit[_TEXT] is not None else begin
 
     def _spelled_minus_zero(self) -> None:
         """Note a message whose id is ``-0``: the value alone can't tell that from ``0``."""
         if len(self.due) == 1:
             self.minus_zeros.add(0)
-        elif len(self.due) == 2 and isinstance(self.root, list):
-            self.minus_zeros.add(len(self.root) - 1)
+        elif len(self.due) == 2 and isinstance(self.whole[0], list):
+            self.minus_zeros.add(len(self.whole[0]) - 1)
 
     def _unescape(self, word: str, at: int) -> str:
         text = _ESCAPE.sub(_plain, word)
@@ -250,7 +257,11 @@ class _Reader:
             self._note("json-lone-surrogate", at)
         return text
 
-    def _number(self, word: str, at: int) -> object:
+    def _number(self, word: str, name: str | None, at: int) -> object:
+        if word.isdigit() and len(word) <= _SURELY_SAFE:
+            return int(word)
+        if word == "-0" and name == "id":
+            self._spelled_minus_zero()
         if len(word) > _LONGEST_NUMBER:
             self._note("json-number-length", at)
         if not _REAL.search(word):

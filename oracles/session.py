@@ -8,7 +8,7 @@ nothing acts once a session is closed, the policy ``close`` is that of ``continu
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from oracles.document import judge_document
 from oracles.message import (
@@ -58,8 +58,7 @@ class _State:
             self.ready |= self.initialized
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(NamedTuple):
     """One message, judged. ``refused`` tells a refusal from a rejection by the same field."""
 
     rule: str = ""
@@ -96,7 +95,7 @@ def closing(judgement: Judgement) -> Judgement:
     first = next((at for at, frame in enumerate(frames) if _closes(frame)), None)
     if first is None:
         return judgement
-    last = replace(frames[first], closes=True)
+    last = frames[first]._replace(closes=True)
     rest = (_closed(frame.start, frame.end) for frame in frames[first + 1 :])
     return Judgement((*frames[:first], last, *rest), last.end, judgement.tail)
 

@@ -97,6 +97,8 @@ def mark_minus_zero(value: object, raw: bytes) -> object:
 
     Parsers give 0 for it, so the document is looked at once more, only if such an id is possible.
     """
+    if b"-0" not in raw:
+        return value
     members = value if isinstance(value, list) else [value]
     suspects = [_has_zero_id(member) for member in members]
     if not any(suspects) or not _MINUS_ZERO_TOKEN.search(raw):

@@ -48,6 +48,11 @@ class Framer:
         """Yield the lines that ``data`` completes or makes too long; take the rest in."""
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
+            if self._is_whole(end - start):
+                yield Line(self._offset, data[start:end])
+                self._offset += end - start + 1
+                start = end + 1
+                continue
             yield from self._grow(data, start, end)
             if not self._skipping:
                 yield Line(self._offset, bytes(self._buffer))
@@ -58,6 +63,10 @@ class Framer:
             self._skipping = False
             start = end + 1
         yield from self._grow(data, start, len(data))
+
+    def _is_whole(self, size: int) -> bool:
+        """Whether a line of ``size`` bytes that ends in this piece also began in it, and fits."""
+        return not (self._buffer or self._skipping) and (self._limit is None or size <= self._limit)
 
     def rest(self) -> Line | None:
         """What has come since the last LF; ``None`` if nothing, or if it was too long already."""

@@ -20,12 +20,15 @@ from targets.gateway.verdicts import RefusedError, RejectedError
 
 __all__ = ["batch", "failure", "line", "success"]
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 _PLAIN_BITS = 10_000  # str() of an int of more than 4,300 digits is an error of its own
 
 
 def success(identifier: Id, method: str, contract: Contract) -> str:
     """The answer to a granted request of a served ``method``."""
-    result = _result(method, contract.version, contract.tools)
+    # To hash the tools costs more than all else here, and only their list depends on them.
+    tools = contract.tools if method == "tools/list" else ()
+    result = _result(method, contract.version, tools)
     return f'{{"jsonrpc":"2.0","id":{_id(identifier)},"result":{result}}}'
 
 
@@ -51,10 +54,6 @@ def _id(identifier: Id | None) -> str:
     if isinstance(identifier, int) and identifier.bit_length() > _PLAIN_BITS:
         return str(Decimal(identifier))
     return _encode(identifier)
-
-
-def _encode(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 @lru_cache(maxsize=64)

@@ -100,7 +100,8 @@ _VALUE: Errors = (ValueError,)
 
 
 def _json() -> list[ParserConfig]:
-    strict = partial(json.loads, parse_constant=_refuse)
+    # What loads would make for every document anew; the byte order mark it looks for is prescanned.
+    strict = json.JSONDecoder(parse_constant=_refuse).decode
     row = partial(ParserConfig, library="json", documented=_JSON)
     return [
         row("json", options="text", parse=_text(json.loads)),

@@ -58,10 +58,12 @@ def at_depth(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 def _outcomes(configs: Sequence[ParserConfig], raw: bytes) -> list[Outcome]:
-    return [_outcome(config, raw) for config in configs]
+    accepted: list[Outcome] = []
+    return [_outcome(config, raw, accepted) for config in configs]
 
 
-def _outcome(config: ParserConfig, raw: bytes) -> Outcome:
+def _outcome(config: ParserConfig, raw: bytes, accepted: list[Outcome]) -> Outcome:
+    """One outcome; ``accepted`` are those of other parsers, since one that is equal will do."""
     try:
         value = config.parse(raw)
     except config.documented as error:
@@ -70,7 +72,12 @@ def _outcome(config: ParserConfig, raw: bytes) -> Outcome:
         raise
     except BaseException as error:  # noqa: BLE001 - what escapes is what is looked for
         return Outcome("escape", b"", _name(error))
-    return Outcome("accept", encode(value))
+    packed = encode(value)
+    for seen in accepted:
+        if seen.value == packed:
+            return seen
+    accepted.append(Outcome("accept", packed))
+    return accepted[-1]
 
 
 def _name(error: BaseException) -> str:

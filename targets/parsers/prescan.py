@@ -143,23 +143,24 @@ def _unescaped(match: re.Match[str]) -> str:
 def behind_prescan(parse: Callable[[Any], object], *, text: bool) -> Callable[[bytes], object]:
     """A strict sibling: ``parse`` behind the prescan, given ``str`` or ``bytes``."""
     if text:
-        return lambda raw: parse(_scanned(raw))
-    return lambda raw: parse(_scanned(raw).encode())
+        return lambda raw: parse(_scanned(raw)[0])
+    return lambda raw: parse(_scanned(raw)[1])
 
 
-def _scanned(raw: bytes) -> str:
+def _scanned(raw: bytes) -> tuple[str, bytes]:
     """What :func:`prescan` says of the bytes, or said when another strict sibling asked."""
-    text, rule = (_remembered if len(raw) <= _SHORT else _remembered_long)(raw)
+    text, data, rule = (_remembered if len(raw) <= _SHORT else _remembered_long)(raw)
     if rule:
         raise PrescanError(rule)
-    return text
+    return text, data
 
 
-def _result(raw: bytes) -> tuple[str, str]:
+def _result(raw: bytes) -> tuple[str, bytes, str]:
     try:
-        return prescan(raw), ""
+        text = prescan(raw)
     except PrescanError as error:
-        return "", error.rule
+        return "", b"", error.rule
+    return text, text.encode(), ""
 
 
 # Every strict sibling, and every gateway over one, reads the same document: it is scanned once.
