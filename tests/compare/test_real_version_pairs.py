@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 
 import pytest
 
@@ -14,6 +15,9 @@ from targets.errors import TargetError
 from tests.compare.fakes import known_inputs
 from tests.environments.absence import skip_where_absent
 
+MOST = 300
+"""Inputs of each family of known divergences, evenly spread."""
+
 
 def _sides(old, new):
     try:
@@ -22,13 +26,15 @@ def _sides(old, new):
         skip_where_absent(error)
 
 
+@contextmanager
 def _explored(old, new):
+    """The differences of two sides, and the sides."""
     with team(_sides(old, new), 1) as hired:
         explorer = Explorer(hired, Budget(60.0))
-        explorer._explore(iter(known_inputs(2_000)))
+        explorer._explore(iter(known_inputs(MOST)))
         (pair,) = explorer.pairs
         pair.ledger.polish(5.0)
-        return pair.ledger, written(hired, 0, 1)
+        yield pair.ledger, hired
 
 
 @pytest.mark.parametrize(
@@ -41,14 +47,15 @@ def _explored(old, new):
     ],
 )
 def test_known_change_is_found_named_and_shrunk(old, new, name, size):
-    ledger, _ = _explored(old, new)
-    found = {entry.name: entry for entry in ledger.ordered()}
+    with _explored(old, new) as (ledger, _):
+        found = {entry.name: entry for entry in ledger.ordered()}
     assert name in found, sorted(found)
     assert len(found[name].item.raw) <= size
 
 
 def test_a_change_of_messages_alone_is_no_change():
-    ledger, writings = _explored("orjson==3.10.0", "orjson==3.13.0")
+    with _explored("orjson==3.10.0", "orjson==3.13.0") as (ledger, hired):
+        writings = written(hired, 0, 1)
     assert not ledger.entries
     assert ledger.messages > 0
     assert writings is not None
@@ -57,6 +64,7 @@ def test_a_change_of_messages_alone_is_no_change():
 
 @pytest.mark.parametrize("spec", ["json", "orjson", "simplejson", "msgspec", "ujson"])
 def test_identical_versions_never_differ(spec):
-    ledger, writings = _explored(spec, spec)
+    with _explored(spec, spec) as (ledger, hired):
+        writings = written(hired, 0, 1)
     assert (ledger.entries, ledger.messages, ledger.unsteady) == ([], 0, 0)
     assert writings is None or (writings.classes, writings.spelled) == ({}, 0)
