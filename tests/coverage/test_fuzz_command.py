@@ -136,13 +136,23 @@ def test_sigkill_loses_nothing_that_was_saved_and_a_second_start_resumes(hostile
     for path in out.glob("*/*.json"):
         data = path.with_suffix(".frame").read_bytes()
         assert json.loads(path.read_bytes())["size"] == len(data) > 0
-    second = subprocess.run(
-        [*words, "--seconds", "8"], env=environment, capture_output=True, check=False
-    )
-    said = json.loads(second.stdout)
-    assert second.returncode in (0, 1)
-    assert not {each["signature"] for each in said["found"]} & saved
-    assert said["explored"][0]["corpus"] >= min(8, inputs // 4)
+    events: list[Event] = []
+    wanted = min(8, inputs // 4)
+
+    def until_it_has_its_corpus(event: Event) -> None:
+        had = any(isinstance(each, Explored) and each.corpus >= wanted for each in events)
+        events.append(event)
+        if isinstance(event, Explored) and event.corpus >= wanted and not had:
+            raise KeyboardInterrupt
+
+    targets = ("planted:acts-twice",)
+    second = Request("fuzz_session", corpus, out, targets, seconds=GUARD, seed=2)
+    explore(second, until_it_has_its_corpus)
+    end = events[-1]
+    assert isinstance(end, Finished)
+    assert end.reason == "interrupted"
+    found = {each.finding.signature for each in events if isinstance(each, Found)}
+    assert not found & saved
     assert Store(out).signatures() >= saved
 
 

@@ -84,10 +84,10 @@ def _told(value: object) -> str:
     return f"f:{value!r}" if isinstance(value, float) else ascii(value)
 
 
-def shown(change: Change, cache: Path | None = None) -> tuple[bool, str]:
+def shown(change: Change) -> tuple[bool, str]:
     """Whether both outcomes are as told, and what was seen in words."""
     seen = [
-        _seen(prepare(spec, python=change.python, cache=cache), change.raw)
+        _seen(prepare(spec, python=change.python), change.raw)
         for spec in (change.old, change.new)
     ]
     good = all(as_told(told, one) for told, one in zip(change.told, seen, strict=True))

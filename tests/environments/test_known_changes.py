@@ -16,16 +16,15 @@ QUICK = ("orjson==3.9.14", "msgspec==0.18.6", "jiter==0.4.0")
 
 
 @pytest.mark.parametrize("old", QUICK)
-def test_a_known_change_shows_on_both_sides(shared, old, tmp_path_factory):
+def test_a_known_change_shows_on_both_sides(shared, old):
     path = shared / "versions" / "changes.json"
     if not path.is_file():
         pytest.skip("no list of verified changes beside the shared data")
     chosen = [change for change in changes(path) if change.old == old]
     assert chosen
-    cache = tmp_path_factory.getbasetemp() / "environments"
     for change in chosen:
         try:
-            good, words = shown(change, cache)
+            good, words = shown(change)
         except TargetError as error:
             skip_where_absent(error)
         assert good, f"{change.label}: {words}"
