@@ -70,12 +70,11 @@ class Told:
     def classic(self, name: str) -> str:
         """The two verdicts on one of the five classic inputs."""
         found = [each for each in self.shown if name in each.trials]
-        effect = "**acted**" if any(each.acted for each in found) else "no effect"
-        use = "**not usable**" if any(each.unusable for each in found) else "usable"
-        if any(key.startswith("ugly ") for key in self.report["skipped"]):
-            shown = [verdict for verdict in (effect, use) if verdict.startswith("**")]
-            return ", ".join([*shown, "not run whole"])
-        return f"{effect}, {use}"
+        left = any(name in names for names in self.report["skipped"].values())
+        said = [("**acted**", "no effect", any(each.acted for each in found))]
+        said += [("**not usable**", "usable", any(each.unusable for each in found))]
+        shown = [bad if shows else good for bad, good, shows in said if shows or not left]
+        return ", ".join([*shown, "not run whole"] if left else shown)
 
 
 def told(server: Server, text: str) -> Told:
@@ -156,7 +155,7 @@ def _servers(known: Sequence[Told]) -> str:
         sent, acted, unusable = each.attempts
         package = f"{each.server.package} {each.server.version}"
         version = each.report["server"]["version"]
-        left = sum(each.report["skipped"].values())
+        left = sum(map(len, each.report["skipped"].values()))
         counts = (f"{sent:,}", f"{acted:,}", f"{unusable:,}", f"{left:,}")
         rows.append((each.server.title, package, version, each.recorders, *counts))
     return _table(rows)

@@ -33,7 +33,7 @@ COLD = ("ugly-truncated-eof", "truncate-newline-eof", "call-before-initialize")
 """Trials that need a session of their own."""
 _RACE = "truncate-newline-eof"
 """Whether a call at the end of stdin acts may hang on who is faster."""
-_TRIES = 3
+_TRIES = 2
 _PLACES = {"ugly-truncated-eof": "after", "truncate-newline-eof": "end"}
 
 

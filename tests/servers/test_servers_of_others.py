@@ -33,12 +33,11 @@ NODE = {
     "duplicate-method-before": "json-duplicate-name",
 }
 COLD: Mapping[str, Mapping[str, str]] = {
-    "mcp-1": {"truncate-newline-eof": "frame-unterminated", "ugly-truncated-eof": ""},
+    "mcp-1": {"truncate-newline-eof": "frame-unterminated"},
     "mcp-2": {"truncate-newline-eof": "frame-unterminated", "call-before-initialize": ""},
     "typescript-sdk": {
         "call-before-initialize": "life-not-initialized",
         "truncate-newline-eof": "",
-        "ugly-truncated-eof": "",
     },
 }
 """Of these servers, also what needs processes of its own: the rule, or ``""`` for nothing."""
