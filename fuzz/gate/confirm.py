@@ -7,6 +7,7 @@ as it was found where the small one fails there.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -59,6 +60,7 @@ class Confirmer:
     """Runs trials again in fresh processes, and makes them smaller.
 
     ``seconds`` is how long one fault may be shrunk; ``number`` gives names that are unused.
+    ``share`` are the seconds of the time that is left which one fault may take.
     """
 
     lab: Lab
@@ -67,6 +69,7 @@ class Confirmer:
     warm: Warm | None
     seconds: float
     number: Callable[[], int]
+    share: float = math.inf
 
     def examine(self, prepared: Ready, *, grace: float = _GRACE, full: bool = True) -> Examined:
         """A trial in a fresh process, under names of its own, beside its control session.
@@ -109,7 +112,8 @@ class Confirmer:
             return prepared
         opening = trial.case.data[: trial.opening] if fast else b""
         rest = trial.case.data[len(opening) :]
-        deadline = min(time.monotonic() + self.seconds, self.lab.deadline)
+        seconds = min(self.seconds, self.share / 2)
+        deadline = min(time.monotonic() + seconds, self.lab.deadline)
 
         def keep(many: Sequence[bytes]) -> list[bool]:
             if fast:

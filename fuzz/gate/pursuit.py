@@ -8,6 +8,8 @@ process has shown is filed as it is, and what only a living server has shown is 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -44,9 +46,12 @@ class Pursuit:
     def pursue(self) -> None:
         """Run again what looked wrong: the gravest first, by the simplest trial of each."""
         suspects, self._suspects = self._suspects, {}
-        for signature in sorted(suspects, key=_gravity):
+        for done, signature in enumerate(sorted(suspects, key=_gravity)):
+            left = self.confirmer.lab.deadline - time.monotonic()
+            self.confirmer.share = max(0.0, left) / (len(suspects) - done)
             for prepared in sorted(suspects[signature], key=lambda each: len(each.trial.case.data)):
                 self.follow(prepared, signature)
+        self.confirmer.share = math.inf
 
     def follow(self, prepared: Ready, signature: str, shown: Examined | None = None) -> None:
         """Make a finding of one sign, unless it is known or was not seen again often enough.

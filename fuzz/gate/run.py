@@ -80,12 +80,13 @@ def gate(  # noqa: PLR0913 - the terms of one gate
     ``seconds`` replaces those of the budget. Raises TargetError for a launch that fails and
     UsageError for options that don't fit the server.
     """
-    store = Store(out)
+    began, store = time.monotonic(), Store(out)
     store.prepare()
     lab = Lab(launch, options)
     try:
         facts = learn(lab)
-        runner = _Runner(lab, facts, budget, store, listener, seconds or SECONDS[budget])
+        limit = seconds or SECONDS[budget]
+        runner = _Runner(lab, facts, budget, store, listener, limit, began)
         reason = runner.run(crashes)
         return runner.report(reason)
     finally:
@@ -102,7 +103,7 @@ class _Runner:
     store: Store
     listener: Listener
     seconds: float
-    began: float = field(default_factory=time.monotonic)
+    began: float
     tally: Tally = field(default_factory=Tally)
     notes: list[str] = field(default_factory=list)
     todo: Todo = field(default_factory=Todo)

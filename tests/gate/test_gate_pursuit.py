@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field, replace
 
@@ -28,7 +29,10 @@ class Fresh:
 
     shows: tuple[str, ...] = (ACTS,)
     asked: list[str] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
     hurries: int = 0
+    deadline: float = math.inf
+    share: float = math.inf
 
     @property
     def lab(self) -> Fresh:
@@ -39,6 +43,7 @@ class Fresh:
 
     def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
         self.asked.append(signature)
+        self.shares.append(self.share)
         return [Confirmed(charge(each), prepared, Seen(())) for each in self.shows]
 
 
@@ -89,6 +94,16 @@ def test_the_gravest_is_run_again_first(trials):
         made.suspect(trials[0], signature)
     made.pursue()
     assert fresh.asked == [ACTS, "s|reply|reply-twice|ping"]
+
+
+def test_each_fault_has_its_share_of_the_time_that_is_left(trials):
+    fresh = Fresh(shows=(), deadline=time.monotonic() + 100.0)
+    made = pursuit(fresh)
+    for signature in (ACTS, HANGS):
+        made.suspect(trials[0], signature)
+    made.pursue()
+    assert 0 < fresh.shares[0] <= 50.0 < fresh.shares[1] <= 100.0
+    assert fresh.share == math.inf
 
 
 def test_what_there_is_no_time_for_is_told_apart_from_what_was_not_seen_again(trials):

@@ -73,9 +73,10 @@ def test_a_late_second_reply_is_still_that_of_its_trial(sent):
 
 def test_a_reply_that_quotes_another_trial_belongs_to_the_one_whose_id_it_has(sent):
     traffic, answer = sent
-    quoting = reply(Names(2).ident("p").decode(), f'"said":"{Names(3).action("p")}"')
-    traffic.take(quoting + answer(2, "s"))
-    assert landed(traffic) == [2]
+    said, ident = Names(3).action("p"), Names(2).ident("p").decode()
+    quoting = f'{{"jsonrpc":"2.0","result":{{"said":"{said}"}},"id":{ident}}}\n'
+    traffic.take(answer(1) + quoting.encode() + answer(2, "s"))
+    assert landed(traffic) == [1, 2]
 
 
 def test_what_is_no_message_puts_its_neighbours_in_doubt_once(sent):
