@@ -133,7 +133,7 @@ def test_ended_at_any_moment_nothing_is_lost(here: Path, end: signal.Signals):
     )
     command = [sys.executable, "-m", "fuzz", "minimize", str(entry.path), "--workers", "1"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 240
     while entry.path.stat().st_size == len(entry.case.data) and time.monotonic() < until:
         time.sleep(0.02)
     os.kill(process.pid, end)
