@@ -47,6 +47,7 @@ _META = (
 _ABSTRACT = re.compile(rb'\{"action":"(wf[0-9a-z]*)"\}')
 _ACTION = re.compile(rb'"(action|ACTION|Action|\\u0061ction)"(?::"(wf[0-9a-z]*)")?')
 _NAME = re.compile(rb'"(?:record|admin_reset)"')
+_WORDS = re.compile(rb'"(?:record|admin_reset|action|ACTION|Action|\\u0061ction)"')
 _CALL = re.compile(
     rb'"method":"tools/call","params":\{("_meta":\{[^{}]*\{\}\},)?'
     rb'"name":"(?:record|admin_reset)","arguments":\{"action":"wf[0-9a-z]*"\}\}'
@@ -182,6 +183,8 @@ class Wording:
         """Say every abstract call in some bytes, whole or damaged, in the server's words."""
         if not self.tool:
             return _CALL.sub(_listed, raw)
+        if not _WORDS.search(raw):  # as in most frames, and each is asked many times
+            return raw
         raw = _ABSTRACT.sub(lambda match: self._full(match[1].decode()), raw)
         if self.key:
             raw = _ACTION.sub(self._member, raw)
