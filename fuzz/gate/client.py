@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Event
 
 from fuzz.errors import UsageError
 from fuzz.gate.client_attacks import ATTACKS, GOOD
@@ -79,7 +80,7 @@ def gate_client(  # noqa: PLR0913 - the terms of one gate
     """
     store = Store(out)
     store.prepare()
-    terms = terms or _terms(options)
+    terms = replace(terms or _terms(options), ended=Event())
     runner = _Runner(launch, options, budget, store, listener, terms)
     runner.learn()
     reason = runner.run(attacks, seconds)

@@ -17,7 +17,7 @@ from fuzz.gate.cases import Maker
 from fuzz.gate.causes import CAUSES, TOGETHER, Cause
 from fuzz.gate.records import Budget, Trial
 
-__all__ = ["Cold", "Plan", "Stage", "in_turn", "plan"]
+__all__ = ["Cold", "Plan", "Stage", "in_turn", "is_classic", "plan"]
 
 Cold = Trial | Cause
 """What needs a fresh process: a trial, or a start under other circumstances."""
@@ -98,13 +98,17 @@ def _stage(trials: Iterable[Trial], causes: Sequence[Cause] = ()) -> Stage:
     return Stage(warm, tuple(_by_worth([*cold, *causes])))
 
 
+def is_classic(item: Cold) -> bool:
+    """Whether a run is no pass without it."""
+    return isinstance(item, Trial) and item.family == _CLASSIC
+
+
 def _by_worth(items: Iterable[Cold]) -> list[Cold]:
     """The classic inputs, then each family in its turn."""
     first: list[Cold] = []
     others: list[Cold] = []
     for item in items:
-        classic = isinstance(item, Trial) and item.family == _CLASSIC
-        (first if classic else others).append(item)
+        (first if is_classic(item) else others).append(item)
     return [*first, *in_turn(others)]
 
 

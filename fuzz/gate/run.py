@@ -24,7 +24,7 @@ from fuzz.gate.gravity import gravest_first
 from fuzz.gate.lab import Lab, Ready, ready
 from fuzz.gate.learn import learn
 from fuzz.gate.left import Todo, gap
-from fuzz.gate.plan import Cold, Plan, Stage, plan
+from fuzz.gate.plan import Cold, Plan, Stage, is_classic, plan
 from fuzz.gate.pursuit import Pursuit
 from fuzz.gate.records import (
     Attempt,
@@ -259,7 +259,7 @@ class _Runner:
         items, left = list(items), []
         self.starts.expect(item for item in items if isinstance(item, Cause))
         for item in items:
-            if self._late(share):
+            if self._late(_ALL if is_classic(item) else share):
                 left.append(item)
             elif isinstance(item, Cause):
                 self._started(item)

@@ -15,7 +15,7 @@ from fuzz.gate.client_judge import judge_client
 from fuzz.gate.client_records import ClientPlace, Played
 from fuzz.gate.client_session import Terms, play
 from fuzz.gate.once import examine_command
-from fuzz.gate.records import Options, Report
+from fuzz.gate.records import Options, Report, Step
 from fuzz.store import Store
 from targets.command.records import Launch
 from targets.errors import TargetError
@@ -158,6 +158,23 @@ def test_what_the_budget_left_out_is_counted(tmp_path: Path) -> None:
     report = run("none", tmp_path, seconds=0.0)
     assert report.reason == "budget"
     assert sum(map(len, report.tally.skipped.values())) > 100
+
+
+def test_an_interrupted_run_tells_what_it_found_and_what_it_left_out(tmp_path: Path) -> None:
+    def interrupt(event: object) -> None:
+        if isinstance(event, Step):
+            raise KeyboardInterrupt
+
+    attacks = named(["id-other-type", "wrong-id", "glued"])
+    report = gate_client(
+        launch("loose-id"), Options(), "quick", tmp_path, interrupt, seconds=60.0,
+        attacks=attacks, terms=TERMS,
+    )  # fmt: skip
+    assert report.reason == "interrupted"
+    assert len(report.flaws) == 1
+    assert report.gap.startswith("the run was interrupted after")
+    assert sum(map(len, report.tally.skipped.values())) == 5
+    assert not TERMS.ended.is_set()
 
 
 @pytest.mark.parametrize(
