@@ -6,6 +6,7 @@ caused it, and the judge alone says whether that frame could.
 
 from __future__ import annotations
 
+import json
 import marshal
 import math
 import re
@@ -15,6 +16,7 @@ from typing import Any
 
 from oracles.document import UNKNOWN, LongInteger
 from oracles.records import Call, Finding, FrameVerdict, Judgement, finding
+from oracles.spellings import broken
 from targets.records import Effect, Trace
 
 __all__ = ["non_action"]
@@ -73,18 +75,29 @@ def _charge(
 ) -> tuple[str, str]:
     """Say which rule an effect breaks that no accepted call accounts for, and why."""
     action = effect.action
-    if not action:
-        return "act-unfounded", "no action name"
-    if any(action == name for _, name in allowed):
+    if action and any(action == name for _, name in allowed):
         return "act-altered", "tool"
-    frame = next((f for f in judgement.frames if _names(data[f.start : f.end], action)), None)
+    frame = _origin(data, judgement.frames, action)
     if frame is None:
-        return "act-unfounded", "action name never sent"
+        return "act-unfounded", "action name never sent" if action else "no action name"
     if frame.rule == "life-closed":
         return "act-after-close", ""
     if frame.layer in ("identity", "authorization"):
         return "act-unauthorized", frame.rule
-    return "act-rejected", frame.rule or "hidden in an accepted frame"
+    raw = data[frame.start : frame.end].removesuffix(b"\n")
+    return "act-rejected", broken(frame.rule, raw) or "hidden in an accepted frame"
+
+
+def _origin(data: bytes, frames: Iterable[FrameVerdict], action: str) -> FrameVerdict | None:
+    """The last frame that gives an action its name; else the first that holds the name at all.
+
+    The last, because an earlier one may be what made it possible, and hold the name by chance.
+    """
+    spelled = json.dumps(action, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    member = re.compile(rb'(?i:"action")\s*:\s*%b' % re.escape(spelled))
+    holding = [f for f in frames if action and _names(data[f.start : f.end], action)]
+    naming = [f for f in holding or frames if member.search(data, f.start, f.end)]
+    return naming[-1] if naming else holding[0] if holding else None
 
 
 def _names(line: bytes, action: str) -> bool:

@@ -6,10 +6,13 @@ honest server may answer out of order; what remains unmatched was said to nobody
 
 from __future__ import annotations
 
+import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, finding
+from oracles.spellings import broken
 from strategies.contract import Contract
 from strategies.records import Case
 from targets.records import Trace
@@ -77,7 +80,7 @@ def _owed(
             if not got and trace.ending == "open":
                 found.append(_missing(trace, frame, after_rejection=rejected_before))
             shared = _reused(judgement, name)
-            if len(got) > 1 and not shared:
+            if len(got) > 1 and not shared and not _given_away(judgement, answers, name):
                 found.append(_say(trace, "reply-twice", "", f"id {name!r} has {len(got)} replies"))
             if got and frame.kind == "request":
                 # The error for a rejected frame may carry the same id and come first.
@@ -104,6 +107,19 @@ def _reused(judgement: Judgement, name: str | int) -> bool:
     return any(
         _is_rejected(frame) and any(type(i) is type(name) and i == name for i in frame.ids)
         for frame in judgement.frames
+    )
+
+
+def _given_away(
+    judgement: Judgement, answers: dict[_Key, list[ReplyVerdict]], name: str | int
+) -> bool:
+    """Whether one of several replies may be that of a request with the same id of another type."""
+    owed = (other for frame in judgement.frames if _is_owed(frame) for other in frame.ids)
+    return any(
+        type(other) is not type(name)
+        and str(other) == str(name)
+        and (type(other), other) not in answers
+        for other in owed
     )
 
 
@@ -167,23 +183,35 @@ def _stray(
         owners = _owners(data, judgement, key[1])
         if any(_is_loose(frame) for frame in owners):
             continue
-        codes = {frame.code for frame in owners}
+        late = [frame for frame in owners if frame.rule == "life-closed"]
+        codes = {frame.code for frame in owners if frame not in late}
         frame = owners[0] if owners else None
         if frame is None:
             found.append(_say(trace, "reply-id", "unknown", f"a reply to id {key[1]!r}"))
         elif any(reply.is_result for reply in got):
             summary = f"a result for a frame that breaks {frame.rule}"
-            found.append(_say(trace, "reply-to-rejected", frame.rule, summary))
-        elif all(each.rule == "life-closed" for each in owners):
-            found.append(_say(trace, "reply-to-rejected", frame.rule, "answered after the close"))
-        elif wrong := [reply for reply in got if reply.code not in codes]:
-            kind = f"{frame.rule} {wrong[0].code}"
+            found.append(_say(trace, "reply-to-rejected", _broken(data, frame), summary))
+        elif not (wrong := [reply for reply in got if reply.code not in codes]):
+            continue
+        elif late:
+            found.append(
+                _say(trace, "reply-to-rejected", "life-closed", "answered after the close")
+            )
+        else:
+            kind = f"{_broken(data, frame)} {wrong[0].code}"
             found.append(_say(trace, "reply-code", kind, f"{frame.code} is due"))
     return found
 
 
+def _broken(data: bytes, frame: FrameVerdict) -> str:
+    return broken(frame.rule, data[frame.start : frame.end].removesuffix(b"\n"))
+
+
 def _owners(data: bytes, judgement: Judgement, name: str | int) -> list[FrameVerdict]:
-    """The rejected frames that hold an id: by what the judge read, else by its spelling."""
+    """The rejected frames that hold an id: by what the judge read, else by how it is spelled.
+
+    A number anywhere in a frame is no id: frames that are rejected are full of numbers.
+    """
     found = [
         frame
         for frame in judgement.frames
@@ -191,8 +219,10 @@ def _owners(data: bytes, judgement: Judgement, name: str | int) -> list[FrameVer
     ]
     if found:
         return found
-    spelled = str(name).encode("utf-8", "surrogatepass")
-    return [f for f in judgement.frames if not f.accepted and spelled in data[f.start : f.end]]
+    spelled = re.escape(json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    member = re.compile(rb'"id"\s*:\s*%b(?![0-9.eE])' % spelled, re.IGNORECASE)
+    rejected = (frame for frame in judgement.frames if not frame.accepted)
+    return [frame for frame in rejected if member.search(data, frame.start, frame.end)]
 
 
 def _nameless(

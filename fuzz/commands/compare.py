@@ -88,7 +88,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     if accept is not None and not accept.exists() and report.different:
         _for_review(accept, report)
     if out is not None:
-        _keep(out, report, python or "")
+        _keep(out, report, python or "", cache)
     return FOUND if report.different else NOTHING
 
 
@@ -106,13 +106,13 @@ def _command(
     return shlex.join(["wirefence", "compare", *specs, *options, *folders, *others])
 
 
-def _keep(out: Path, report: Report, python: str) -> None:
+def _keep(out: Path, report: Report, python: str, cache: Path | None) -> None:
     store = Store(out)
     store.prepare()
     count = 0
     for pair in report.pairs:
         raws = [parse(found.spelled) for found in pair.changed if found.spelled]
-        count += keep(raws, (pair.old, pair.new), python, store)
+        count += keep(raws, (pair.old, pair.new), python, store, cache)
     click.echo(f"kept {count} findings below {out}", err=True)
 
 

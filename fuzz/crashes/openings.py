@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from fuzz.crashes.nesting import levels
 from fuzz.crashes.tree import Span
 
 __all__ = ["KNOWN", "outside", "plain"]
@@ -65,9 +66,14 @@ def plain(line: bytes) -> Iterator[bytes]:
 
 
 def outside(data: bytes, spans: Sequence[Span]) -> list[Span]:
-    """The spans that lie in no plain line of a handshake, all of them if there is nothing else."""
-    closed = [match.span() for match in _PLAIN.finditer(data)]
-    if not closed or not _PLAIN.sub(b"", data).strip():
+    """The spans that lie in no plain line of a handshake, all of them if there is nothing else.
+
+    Nor in deep nesting that is as plain as can be.
+    """
+    closed = levels(data)
+    if _PLAIN.sub(b"", data).strip():
+        closed += [match.span() for match in _PLAIN.finditer(data)]
+    if not closed:
         return list(spans)
     return [
         span

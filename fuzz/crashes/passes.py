@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from fuzz.crashes import tree
+from fuzz.crashes.nesting import FORMS, chains
 from fuzz.crashes.openings import KNOWN, outside, plain
 from fuzz.crashes.simpler import simpler_values
 from fuzz.crashes.tree import Node, Span
@@ -122,6 +123,32 @@ def _openings(search: Search) -> None:
         start, end = [match.span() for match in _LINE.finditer(data)][place]
         span = start, end - data[start:end].endswith(b"\n")
         search.first(_put(data, span, form) for form in plain(data[slice(*span)]))
+
+
+def _depths(search: Search) -> None:
+    """Nest as plainly, and as little, as will do."""
+    for place in range(search.data.count(b"\n") + 1):
+        found = chains(tree.lines(search.data)[place])
+        # The plainest form that will do anywhere, then the outermost place where it does.
+        any(
+            _nested(search, (node.start, node.end), depth, form)
+            for form in FORMS
+            for node, depth in found
+        )
+
+
+def _nested(search: Search, span: Span, depth: int, form: Callable[[int], bytes]) -> bool:
+    """Put ``form`` in place of a span, with the least depth that keeps."""
+    data, low = search.data, 0
+    if data[slice(*span)] != form(depth) and search.first([_put(data, span, form(depth))]) is None:
+        return False
+    while depth - low > 1:
+        middle = (low + depth) // 2
+        if search.first([_put(data, span, form(middle))]) is None:
+            low = middle
+        else:
+            depth = middle
+    return True
 
 
 def _white(search: Search) -> None:
@@ -261,6 +288,7 @@ def _bytes(search: Search) -> None:
 PASSES: tuple[Callable[[Search], None], ...] = (
     _lines,
     _openings,
+    _depths,
     _tree,
     _calls,
     _white,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["DEPTH", "Node", "Span", "nodes", "tokens"]
+__all__ = ["DEPTH", "Node", "Span", "lines", "nodes", "tokens"]
 
 Span = tuple[int, int]
 """Start and end offset, end excluded."""
@@ -54,10 +54,15 @@ def tokens(data: bytes) -> list[Span]:
     return [match.span() for match in _TOKEN.finditer(data)]
 
 
+def lines(data: bytes) -> list[Node]:
+    """The lines of ``data``, each as the unbracketed group of what stands in it."""
+    return list(_lines(data))
+
+
 def nodes(data: bytes, depth: int = DEPTH) -> list[Node]:
     """The nodes of the lines of ``data``, outermost first, none below ``depth`` levels."""
     found: list[Node] = []
-    level: Sequence[Node] = list(_lines(data))
+    level: Sequence[Node] = lines(data)
     while level and depth:
         found += level
         level = [child for node in level for child in node.children]

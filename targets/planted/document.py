@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from targets.planted.base import MiniGateway
+from targets.planted.reading import MinusZero
 from targets.planted.records import Message, Rejected, Session
 from targets.planted.registry import planted
 
@@ -152,7 +153,8 @@ class DiesOnHugeInteger(MiniGateway):
     """Takes integers of any size, and dies of one with 4301 digits."""
 
     def integer(self, token: str) -> int:
-        return int(token)
+        value = int(token)
+        return MinusZero() if token.startswith("-") and not value else value
 
 
 @planted(

@@ -19,11 +19,11 @@ def test_a_planted_fault_comes_out_in_its_minimal_form(form: Form):
     made = form.reduced()
     assert made.finished
     if form.fault == DEEP:
-        assert made.executions <= 350
+        assert made.executions <= 50
         assert made.data == b"[" * (len(made.data) - 1) + b"\n"
         assert len(made.data) < len(form.found())
     else:
-        assert made.executions <= min(350, form.executions + 20)
+        assert made.executions <= min(400, form.executions + 20)
         assert made.data == form.smallest.encode("latin-1")
 
 

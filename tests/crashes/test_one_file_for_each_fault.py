@@ -1,158 +1,150 @@
-"""Quality: what a campaign finds in a planted gateway is filed once, and two faults twice."""
+"""Quality: what campaigns find in a planted gateway is filed once, and two faults twice."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from fuzz.crashes.bucket import faults_of, sort, stood_in
-from fuzz.crashes.reduce import reduce
-from fuzz.crashes.same import same
+from fuzz.crashes.bucket import Asker, sort
 from fuzz.crashes.schema import describe
 from fuzz.crashes.shelf import Entry
-from fuzz.drivers import block
-from fuzz.examine import Examiner, GatewayTarget
 from fuzz.store import case_from_bytes
 from oracles.records import Finding
-from targets.planted import BY_NAME
+from targets.planted import BY_NAME, PLANTED
+from targets.planted.records import Planted
+from tests.crashes.symptoms import Subject, cases
 
-BLOCKS = 10
-ENOUGH = 10
-"""Signatures of a fault that are looked at, the first ones that show."""
+ELSEWHERE = {"buffers-without-bound"}
+"""Shows only in frames of a megabyte."""
 
-FAULTS = (
-    "skips-bad-lines",
-    "decodes-with-replacement",
-    "takes-byte-order-mark",
-    "takes-nan",
-    "takes-trailing-commas",
-    "first-duplicate-wins",
-    "takes-float-id",
-    "ignores-version-member",
-    "acts-on-hybrids",
-    "retries-as-operator",
-    "acts-twice",
-    "replies-to-notifications",
-    "is-silent-on-refusal",
-    "pretty-prints-replies",
-)
-"""Planted gateways of which everything that is found becomes one file."""
+SEVERAL = {
+    "tutorial-form": {
+        "json-duplicate-name",
+        "lone surrogates",
+        "integers beyond 2^53",
+        "json-syntax UTF-16 or UTF-32",
+        "liveness|live-crash|UnicodeDecodeError",
+        "frame-cr",
+    }
+}
+"""Gateways that do several things wrong: those of them that the pinned cases show."""
 
-MORE = {"splits-at-bare-cr": 2, "takes-second-initialize": 2, "folds-case-of-members": 3}
-"""Those that become more: the same leniency, met at places that break different rules."""
+ALIKE = {
+    "another end of line": {"splits-at-bare-cr", "splits-at-line-separators"},
+    "the end of stdin for an end of line": {"acts-on-unterminated-line", "repairs-at-eof"},
+    "more after a value": {"ignores-trailing-garbage", "reads-concatenated-values"},
+    "json-duplicate-name": {"last-duplicate-wins", "first-duplicate-wins", "tutorial-form"},
+    "frame-cr": {"takes-cr-lf", "tutorial-form"},
+    "rpc-batch": {"executes-batch-eagerly", "takes-batch-in-any-version"},
+    "integers beyond 2^53": {"dies-on-huge-integer", "tutorial-form"},
+    "lone surrogates": {"dies-on-lone-surrogate", "tutorial-form"},
+}
+"""Planted faults with one name: the same leniency, whatever is done with what was let in."""
+
+NEAR = """\
+takes-nan takes-trailing-commas
+takes-nan takes-control-characters
+takes-control-characters takes-byte-order-mark
+takes-cr-lf takes-byte-order-mark
+takes-cr-lf strips-unicode-space
+takes-nan strips-unicode-space
+first-duplicate-wins takes-nan
+takes-float-id takes-boolean-id
+takes-float-id takes-null-id-for-notification
+ignores-version-member ignores-unknown-members
+acts-on-hybrids ignores-version-member
+overflows-to-infinity dies-on-huge-integer
+dies-on-deep-nesting dies-on-huge-integer
+dies-on-lone-surrogate decodes-with-replacement
+acts-before-initialize takes-reused-id
+takes-second-initialize takes-reused-id
+merges-unknown-arguments coerces-arguments
+evaluates-string-params folds-case-of-members
+remembers-operator takes-wrong-token-for-none
+takes-wrong-token-for-none retries-as-operator
+acts-twice takes-nan
+runs-self-test takes-nan
+prints-banner takes-nan
+skips-bad-lines leaks-frame-in-error
+skips-bad-lines takes-nan
+uses-one-error-code takes-cr-lf
+leaks-frame-in-error takes-float-id
+is-silent-on-refusal takes-boolean-id
+"""
+"""Pairs of faults that one gateway can have at once, most of them near each other."""
 
 
 @cache
-def smallest(name: str) -> list[Entry]:
-    """A minimized entry for each signature that a short campaign finds."""
-    planted = BY_NAME[name]
-    target = f"planted:{name}"
-    examiner = Examiner((), [[GatewayTarget(target, planted.factory, planted.policy)]])
-    found: dict[str, tuple[Finding, bytes]] = {}
-    for case in chain.from_iterable(block(7, n, (planted.version,)) for n in range(BLOCKS)):
-        if case.cuts or len(case.data) >= 3_000:
-            continue
-        for each in examiner.examine(case):
-            found.setdefault(each.signature, (each, case.data))
-        if len(found) >= ENOUGH:
-            break
-
-    def entry(each: Finding, data: bytes) -> Entry:
-        def shows(candidate: bytes) -> bool:
-            case = case_from_bytes(candidate, protocol=planted.version)
-            return any(map(same(each), examiner.examine(case)))
-
-        case = case_from_bytes(reduce(data, shows, limit=700).data, protocol=planted.version)
-        place = Path(f"{each.rule}-{len(data)}.frame")
-        return Entry(place, describe(each, case, versions={}), case)
-
-    return [entry(*each) for each in list(found.values())[:ENOUGH]]
+def files(fault: str) -> tuple[str, ...]:
+    """The names of the files that come of a planted gateway, as if all were of one family."""
+    return tuple(Subject(BY_NAME[fault], "planted:x").files(cases(fault)))
 
 
-def files(name: str) -> list[Entry]:
-    """What is committed of all that is found in a planted gateway."""
-    planted = BY_NAME[name]
-    target = GatewayTarget(f"planted:{name}", planted.factory, planted.policy)
-    examiner = Examiner((), [[target]])
-    taken, _ = sort(
-        smallest(name),
-        [],
-        lambda entry: examiner.examine(entry.case),
-        lambda _, cases: [examiner.examine(case) for case in cases],
-    )
-    return taken
+SINGLE = [each.name for each in PLANTED if each.name not in {*ELSEWHERE, *SEVERAL}]
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_what_one_fault_shows_is_one_file(name):
-    taken = [entry.metadata.signature for entry in files(name)]
-    assert len(taken) == 1, taken
+@pytest.mark.parametrize("fault", SINGLE)
+def test_what_one_fault_shows_is_one_file(fault):
+    assert Subject(BY_NAME[fault]).entries(cases(fault)), "the pinned cases show it"
+    assert len(files(fault)) == 1, files(fault)
 
 
-@pytest.mark.parametrize("name", MORE)
-def test_what_one_fault_shows_is_few_files(name):
-    taken = [entry.metadata.signature for entry in files(name)]
-    assert 1 <= len(taken) <= MORE[name], taken
+@pytest.mark.parametrize("fault", SEVERAL)
+def test_what_several_faults_show_is_a_file_for_each(fault):
+    assert sorted(files(fault)) == sorted(SEVERAL[fault])
 
 
-def test_any_rejected_frame_will_do_for_a_reader_that_goes_on_and_not_for_a_lenient_one():
-    def tried(name: str) -> list[bool]:
-        planted = BY_NAME[name]
-        target = GatewayTarget(f"planted:{name}", planted.factory, planted.policy)
-        examiner = Examiner((), [[target]])
-        return [
-            stood_in(entry, lambda _, cases: [examiner.examine(case) for case in cases]) is not None
-            for entry in smallest(name)
-        ]
-
-    assert all(tried("skips-bad-lines"))
-    assert not any(tried("takes-nan"))
+@pytest.mark.parametrize("pair", NEAR.splitlines())
+def test_two_faults_of_one_gateway_are_two_files(pair):
+    one, other = (BY_NAME[name] for name in pair.split())
+    assert one.version == other.version
+    policy = one.policy if one.policy == other.policy else "continue"
+    both = type("Both", (one.factory, other.factory), {})
+    planted: Planted = replace(one, name="both", factory=both, policy=policy)
+    made = Subject(planted).files([*cases(one.name), *cases(other.name)])
+    assert len(made) == 2, made
 
 
-def test_what_shows_in_the_reproducer_of_another_is_not_filed_beside_it():
-    small, large = smallest("takes-nan")[0], smallest("takes-float-id")[0]
-    both = {small.metadata.finding(), large.metadata.finding()}
-    taken, refused = sort([small, large], [], lambda _: both, lambda _, cases: [[] for _ in cases])
+def test_faults_share_a_name_only_where_they_are_one_leniency():
+    named = defaultdict(set)
+    for fault in (*SINGLE, *SEVERAL):
+        for name in files(fault):
+            named[name].add(fault)
+    leniencies = {n: f for n, f in named.items() if len(f) > 1 and "|" not in n and n not in RULED}
+    assert leniencies == ALIKE
+
+
+RULED = {"any rejected frame", "a frame in pieces", "rpc-version", "authz-denied"}
+"""Names that say no more than what a symptom is: told apart by what else each gateway shows."""
+
+
+def entry(oracle: str, rule: str, raw: bytes) -> Entry:
+    found = Finding(oracle, rule, "x", f"x|{oracle}|{rule}|{raw!r}", "s")
+    case = case_from_bytes(raw)
+    return Entry(Path("x.frame"), describe(found, case, versions={}), case)
+
+
+def test_of_what_no_input_explains_one_case_with_both_is_enough():
+    ping = b'{"jsonrpc":"2.0","id":0,"method":"ping"}\n'
+    twice, missing = entry("reply", "reply-twice", ping), entry("reply", "reply-missing", b"")
+    both = [each.metadata.finding() for each in (twice, missing)]
+    seen = {ping: both, b"": both[1:]}
+
+    def run(_entry, tried):
+        return [seen.get(each.data, []) for each in tried]
+
+    taken, refused = sort([twice, missing], [], lambda each: seen[each.case.data], run)
     assert len(taken) == len(refused) == 1
-    assert "reproducer" in refused[0].why
-    apart, _ = sort([small, large], [], lambda entry: [entry.metadata.finding()], None)
+    apart, _ = sort([twice, missing], [], lambda each: [each.metadata.finding()], None)
     assert len(apart) == 2
 
 
-def test_two_faults_of_one_gateway_stay_two():
-    entries = [*smallest("takes-byte-order-mark"), *smallest("takes-nan")]
-    as_one = [_of("planted:both", entry) for entry in entries]
-    assert len(set(faults_of(as_one).values())) >= 2
-
-
-def _of(target: str, entry: Entry) -> Entry:
-    found = entry.metadata.finding()
-    signature = f"{target}|{found.signature.partition('|')[2]}"
-    renamed = Finding(found.oracle, found.rule, target, signature, found.summary)
-    return Entry(entry.path, describe(renamed, entry.case, versions={}), entry.case)
-
-
-def test_signatures_of_different_gateways_are_different():
-    names = ("takes-byte-order-mark", "takes-nan", "takes-trailing-commas", "acts-twice")
-    signatures = [{e.metadata.signature for e in smallest(name)} for name in names]
-    assert all(not a & b for i, a in enumerate(signatures) for b in signatures[i + 1 :])
-
-
-def test_a_fault_of_any_rejected_frame_has_the_name_of_what_shows_then():
-    def entry(oracle: str, rule: str, raw: bytes) -> Entry:
-        found = Finding(oracle, rule, "x", f"x|{oracle}|{rule}|{raw!r}", "s")
-        case = case_from_bytes(raw)
-        return Entry(Path("x.frame"), describe(found, case, versions={}), case)
-
-    bad, worse = entry("reply", "reply-code", b"x\n"), entry("reply", "reply-id", b"\xff\n")
-    good = entry("reply", "reply-missing", b"")
-    plain, one, other = (each.metadata.signature for each in (good, bad, worse))
-    names = faults_of([good, bad, worse], {one: frozenset(), other: frozenset({plain})})
-    assert names == {
-        plain: "x|reply|reply-missing",
-        one: "x|any rejected frame",
-        other: "x|reply|reply-missing",
-    }
+def test_a_lenient_reading_is_named_only_where_the_target_reads_so():
+    for fault, name in (("splits-at-bare-cr", "another end of line"), ("takes-cr-lf", "frame-cr")):
+        subject = Subject(BY_NAME[fault])
+        found = next(e for e in subject.entries(cases(fault)) if b"\r" in e.case.data)
+        assert Asker(subject.run).cause(found).cause == name

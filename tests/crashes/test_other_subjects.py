@@ -20,6 +20,7 @@ from fuzz.errors import UsageError
 from fuzz.store import Store, case_from_bytes, read_case
 from oracles.records import Finding
 from targets.command.records import Launch
+from targets.environments import Side, prepare
 from targets.errors import TargetError
 from tests.crashes.conftest import CALL, HANDSHAKE, ROOT, Wirefence
 
@@ -69,6 +70,21 @@ class TestADifferenceOfTwoSides:
         (entry,) = scan(Path("kept")).entries
         assert (entry.case.data, entry.metadata.sides) == (b"NaN", SIDES)
         assert [each.verdict for each in replay_all([entry])] == [STILL]
+
+    def test_that_compare_keeps_is_of_the_environments_it_was_given(
+        self, here: Path, wirefence: Wirefence, monkeypatch
+    ):
+        caches: list[object] = []
+
+        def prepared(spec: str, *, python: str | None = None, cache: Path | None = None) -> Side:
+            caches.append(cache)
+            return prepare(spec, python=python)
+
+        for module in ("fuzz.commands.compare", "fuzz.crashes.sides"):
+            monkeypatch.setattr(f"{module}.prepare", prepared)
+        given = ("--input", "4e614e", "--out", "kept", "--cache", "elsewhere")
+        assert wirefence("compare", *SIDES, *given).code == 1
+        assert caches == [Path("elsewhere")] * 4
 
     def test_that_is_gone_is_said_to_be_fixed(self, here: Path):
         (found,) = differences(b"NaN", SIDES)

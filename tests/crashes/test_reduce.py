@@ -15,6 +15,7 @@ from fuzz.crashes.same import divergences
 from fuzz.crashes.simpler import order
 from fuzz.crashes.tree import nodes, tokens
 from fuzz.store import case_from_bytes
+from oracles.document import judge_document
 
 FRAME = json.dumps(
     {
@@ -34,6 +35,12 @@ FRAME = json.dumps(
         },
     }
 ).encode()
+
+HANDSHAKE = b'{"jsonrpc":"2.0","id":"i","method":"initialize","params":{}}\n'
+CALL = (
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call",'
+    b'"params":{"name":"record","arguments":{"action":"a"},"_meta":{"x":%b}}}'
+)
 
 CLASSES: tuple[tuple[bytes, bytes], ...] = (
     (b"-NaN", b"-NaN"),
@@ -86,6 +93,44 @@ def test_depth_is_cut_to_what_is_needed(depth):
 
     made = reduce(b'{"a":1,"b":%s}' % (b"[" * depth + b"]" * depth), deep)
     assert made.data == b"[" * 129 + b"]" * 129
+    assert made.executions <= 500
+
+
+LEVELS = {
+    "arrays": lambda depth: b"[" * depth + b"]" * depth,
+    "objects": lambda depth: b'{"a":' * depth + b"1" + b"}" * depth,
+    "both": lambda depth: b'[0,{"key":' * (depth // 2) + b"1" + b',"z":[1]}]' * (depth // 2),
+}
+
+
+@pytest.mark.parametrize("name", LEVELS)
+@pytest.mark.parametrize("inside", [b"%b", HANDSHAKE + CALL])
+def test_depth_of_any_spelling_is_cut_within_the_aim(name, inside):
+    frame = inside % LEVELS[name](150)
+    made = reduce(frame, lambda data: judge_document(data.split(b"\n")[-1]).rule == "json-depth")
+    assert made.executions <= 350
+    assert made.data == b"[" * 129 + b"]" * 129
+
+
+@pytest.mark.parametrize("name", ["objects", "both"])
+def test_depth_that_is_needed_where_it_stands_is_left_alone_there(name):
+    frame = HANDSHAKE + CALL % LEVELS[name](150)
+    call = re.compile(rb'"name":"record"[^\n]*"_meta"')
+
+    def deep(data: bytes) -> bool:
+        line = data.split(b"\n")[-1]
+        return bool(call.search(line)) and judge_document(line).rule == "json-depth"
+
+    made = reduce(frame, deep)
+    assert made.finished
+    assert made.executions <= 500
+    assert b"[" * 100 in made.data
+
+
+def test_objects_are_left_where_arrays_will_not_do():
+    frame = b'{"x":[1,2,%b]}' % LEVELS["both"](200)
+    made = reduce(frame, lambda data: data.count(b'":') > 70 and data.count(b"}") > 70)
+    assert made.data.startswith(b'{"":' * 60)
     assert made.executions <= 500
 
 

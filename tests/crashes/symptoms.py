@@ -1,0 +1,106 @@
+"""What short campaigns found in every planted gateway, made small, as pinned in a table.
+
+``python -m tests.crashes.symptoms FOLDER`` makes the table anew from one store of minimized
+findings for each fault (``wirefence campaign --target planted:NAME --out FOLDER/NAME``, then
+``wirefence minimize --all --from FOLDER/NAME``).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from fuzz.crashes.bucket import Asker, faults_of, sort
+from fuzz.crashes.cuts import after_every_byte
+from fuzz.crashes.schema import describe
+from fuzz.crashes.shelf import Entry, scan
+from fuzz.crashes.simpler import order
+from fuzz.examine import Examiner, GatewayTarget
+from fuzz.store import case_from_bytes
+from oracles.records import Finding
+from strategies.records import Case
+from targets.planted import BY_NAME
+from targets.planted.records import Planted
+
+TABLE = Path(__file__).with_name("symptoms.json")
+_LONGEST, _MOST = 2_000, 10
+_SHORT = {
+    "<initialize>": '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"",'
+    '"capabilities":{},"clientInfo":{"name":"","version":""}}}\n',
+    "<initialized>": '{"jsonrpc":"2.0","method":"notifications/initialized"}\n',
+    "<record>": '"method":"tools/call","params":{"name":"record","arguments":{"action":""}}}\n',
+}
+
+
+@cache
+def _table() -> dict[str, list[list[str]]]:
+    return json.loads(TABLE.read_text())  # type: ignore[no-any-return]
+
+
+def cases(fault: str) -> list[Case]:
+    """The smallest cases of a fault; ``pauses`` beside one means after every byte."""
+    made = []
+    for row, *pauses in _table()[fault]:
+        text = row
+        for short, whole in _SHORT.items():
+            text = text.replace(short, whole)
+        data = text.encode("latin-1")
+        cuts = after_every_byte(data) if pauses else ()
+        version = BY_NAME[fault].version
+        made.append(case_from_bytes(data, protocol=version, cuts=list(cuts)))
+    return made
+
+
+class Subject:
+    """A gateway, and what is filed of all that some cases show of it."""
+
+    def __init__(self, planted: Planted, name: str = "") -> None:
+        target = name or f"planted:{planted.name}"
+        self.examiner = Examiner((), [[GatewayTarget(target, planted.factory, planted.policy)]])
+
+    def run(self, _entry: Entry, tried: Sequence[Case]) -> list[Collection[Finding]]:
+        return [self.examiner.examine(case) for case in tried]
+
+    def entries(self, tried: Iterable[Case]) -> list[Entry]:
+        """The smallest case for each signature that any of them shows."""
+        best: dict[str, tuple[Finding, Case]] = {}
+        for case in tried:
+            for found in self.examiner.examine(case):
+                old = best.get(found.signature)
+                if old is None or order(case.data) < order(old[1].data):
+                    best[found.signature] = found, case
+        return [
+            Entry(Path(f"x-{place}.frame"), describe(found, case, versions={}), case)
+            for place, (found, case) in enumerate(best.values())
+        ]
+
+    def files(self, tried: Iterable[Case]) -> list[str]:
+        """The names of the faults that become a file each."""
+        entries = self.entries(tried)
+        taken, _ = sort(entries, [], lambda e: self.examiner.examine(e.case), self.run)
+        names = faults_of(entries, Asker(self.run))
+        return [names[entry.metadata.signature].partition("|")[2] for entry in taken]
+
+
+def _chosen(found: Iterable[Case]) -> list[list[str]]:
+    rows = []
+    for case in sorted(found, key=lambda case: order(case.data)):
+        text = case.data.decode("latin-1")
+        for short, whole in _SHORT.items():
+            text = text.replace(whole, short)
+        row = [text, "pauses"] if case.cuts else [text]
+        if len(case.data) <= _LONGEST and row not in rows:
+            rows.append(row)
+    return rows[:: max(1, -(-len(rows) // _MOST))]
+
+
+def main(folder: Path) -> None:
+    table = {name: _chosen(e.case for e in scan(folder / name).entries) for name in BY_NAME}
+    TABLE.write_text(json.dumps(table, indent=0) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
