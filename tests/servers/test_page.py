@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fuzz.crashes.shelf import scan
+from fuzz.gate.wire import INITIALIZED
 from tests.servers.catalogue import BY_NAME, ROOT, SERVERS
 from tests.servers.page import rewritten, told
 from tests.servers.test_servers_of_others import expected
@@ -23,10 +24,14 @@ TRANSCRIPT = """\
 """
 
 
+HELLO = b'{"id":"wf00aac000007hi","method":"initialize"}\n'
+SESSION = CALL % (b"t", b"t") + CALL % (b"p", b"p") + CALL % (b"s", b"s")
+
+
 def finding(folder: Path, signature: str, name: str, summary: str, trials: list[str]):
     path = folder / "non-action" / name
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(CALL % (b"t", b"t") + CALL % (b"p", b"p") + CALL % (b"s", b"s"))
+    path.write_bytes(HELLO + INITIALIZED.raw + SESSION)
     path.with_suffix(".transcript").write_text(TRANSCRIPT)
     _, oracle, rule, kind = signature.split("|")
     return {
@@ -80,6 +85,12 @@ def test_witnesses_are_the_reply_and_who_saw_the_name_of_the_bad_frame(said):
 
 def test_only_the_bad_frame_is_shown_with_its_names_cut_down(said):
     assert said.shown[0].sent == r'`{"id":"ti","method":"tools/call","x":"t"}\n`'
+
+
+def test_a_handshake_that_is_not_whole_is_shown(report):
+    Path(report["findings"][0]["path"]).write_bytes(INITIALIZED.raw + SESSION)
+    some = told(BY_NAME["mcp-2"], json.dumps(report))
+    assert some.shown[0].sent.startswith('`{"jsonrpc":"2.0","method":"notifications/initialized"}')
 
 
 def test_a_page_is_made_of_all_reports_that_there_are(report):
