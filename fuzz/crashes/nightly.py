@@ -12,7 +12,8 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -41,6 +42,7 @@ __all__ = ["Report", "nightly"]
 _HYPOTHESIS_CASES = 100
 _EVERY = 2.0
 _STALE = 20 * 3600.0
+_NAMED, _SAID = 4, 120
 
 Say = Callable[[str], None]
 
@@ -118,9 +120,20 @@ class Report:
 
     def _rest(self) -> str:
         odd = [*self.troubles, *(f"{each.path} {each.what}" for each in self.problems)]
-        named = "; ".join(cut(each) for each in odd[:10])
         size = f"The corpus has {self.corpus_bytes / 1e6:.1f} MB."
-        return f"{size} Not usable: {named}." if odd else size
+        return f"{size} Not usable: {_gathered(odd)}." if odd else size
+
+
+def _gathered(troubles: Sequence[str]) -> str:
+    """A few troubles in a line: what was said of several things is said once, with the first."""
+    kinds = Counter(each.partition(" ")[2] for each in troubles)
+    first = {each.partition(" ")[2]: each for each in reversed(troubles)}
+    said = [
+        cut(first[kind], _SAID) + (f" (and {count - 1} more like it)" if count > 1 else "")
+        for kind, count in kinds.most_common(_NAMED)
+    ]
+    rest = len(kinds) - len(said)
+    return "; ".join([*said, *([f"{rest} other troubles"] if rest else [])])
 
 
 def nightly(config: Nightly, listener: Listener, say: Say, *, branch: str = "") -> Report:

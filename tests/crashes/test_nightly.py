@@ -95,6 +95,19 @@ def test_a_round_finds_minimizes_and_commits_one_file_for_the_fault(
     assert "1 reproducers were replayed, all as their status says" in again.out
 
 
+def test_what_went_wrong_alike_is_said_once_and_cut():
+    sentence = "could not be run: " + "there is no such command; install it. " * 9
+    troubles = [
+        *(f"{n:x} {sentence}" for n in range(7)),
+        *(f"a.frame is odd {n}" for n in range(9)),
+    ]
+    said = module.Report(troubles=troubles).text().partition("Not usable: ")[2]
+    assert said.count("could not be run") == 1
+    assert "6 more like it" in said
+    assert "6 other troubles" in said
+    assert len(said) < 400
+
+
 def test_nothing_new_exits_0(here, wirefence: Wirefence):
     (here / "wirefence.toml").write_text(QUICK.replace("planted:takes-byte-order-mark", "orjson"))
     ran = wirefence("nightly", "--seconds", "1")
