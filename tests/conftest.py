@@ -18,7 +18,6 @@ LONG = (
     "gate/test_gate_whole.py",
     "compare/test_real_version_pairs.py",
     "coverage/test_libfuzzer_targets.py",
-    "crashes/test_one_file_for_each_fault.py",
     "fuzz/test_planted_faults_are_found.py",
     "fuzz/test_cli_processes.py",
     "environments/test_environment_cache.py",
