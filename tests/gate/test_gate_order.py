@@ -48,8 +48,8 @@ def test_a_quick_look_needs_few_starts_for_all_that_is_known_to_go_wrong(bench):
     assert tried == {f"version-{name}" for name, _ in NAMINGS}
     causes = [item for item in cold if isinstance(item, Cause)]
     assert {part for item in causes for part in item.parts or (item,)} == set(CAUSES)
-    # One start in 0.4 s, as eight at a time have it of a server that takes three: 21 s are theirs.
-    assert len(cold) * 0.4 < 0.7 * SECONDS["quick"]
+    # One start in 0.45 s, as with eight at a time of a server that takes 3.6 s: 21 s are theirs.
+    assert len(cold) * 0.45 < 0.7 * SECONDS["quick"]
 
 
 def test_longer_budgets_try_each_alone(bench):
