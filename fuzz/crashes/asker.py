@@ -1,0 +1,263 @@
+"""The cause of a finding, found by asking its target about other input.
+
+The key insight: two findings are one fault where the target took their inputs for the same thing.
+In a minimized case whatever is not needed is gone, so what is wrong with the first frame that the
+judge rejects is the cause, unless the finding shows in disguise without it, or another rejected
+frame in its place would do, or a reading that breaks other rules elsewhere: each is tried.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fuzz.crashes.causes import first_rejected, good, kind_of, readings_in
+from fuzz.crashes.cuts import after_every_byte, moved
+from fuzz.crashes.same import same
+from fuzz.crashes.shelf import Entry
+from fuzz.store import case_from_bytes
+from oracles.records import Finding, FrameVerdict
+from strategies.records import Case
+
+__all__ = ["Asker", "Run", "family", "faults_of", "is_server", "without_kind"]
+
+Run = Callable[[Entry, Sequence[Case]], Sequence[Collection[Finding]]]
+"""What an entry's target shows of other cases."""
+
+_OWN = ("agreement", "compare", "client")
+"""Oracles whose signatures name the fault: its cause is no frame to be rejected."""
+
+_UNREADABLE = (b"x", b"\xff", b'{"a":0,"a":0}')
+_MISSHAPEN = (
+    b'{"jsonrpc":"2.0","id":%b,"method":0}',
+    b'{"id":%b,"method":"a"}',
+    b'{"jsonrpc":"2.0","id":%b,"method":"a","x":0}',
+    b'{"jsonrpc":"2.0","id":%b,"method":"a","params":0}',
+)
+_REFUSED = (
+    b'{"jsonrpc":"2.0","id":%b,"method":"a"}',
+    b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"a"}}',
+)
+_UNAUTHORIZED = (
+    b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"admin_reset",'
+    b'"arguments":{"action":"zz9"}}}',
+    b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"record",'
+    b'"arguments":{"action":"zz9"},"_meta":{"wirefence/token":0}}}',
+)
+"""Frames to be rejected, or requests to be refused, each for another reason."""
+
+_CALL = (
+    b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"record",'
+    b'"arguments":{"action":"zz9"}}}'
+)
+_ID = re.compile(rb'"id"\s*:\s*("[^"\\\n]*"|-?[0-9]+(?![0-9.eE]))')
+_APART = ("act-unauthorized", "reply-leak", "reply-missing")
+"""Rules that are broken over any rejected frame by faults of their own."""
+
+
+def is_server(entry: Entry) -> bool:
+    """Whether a server showed it that can be asked about other input."""
+    metadata = entry.metadata
+    from_client = entry.case.direction == "client-to-server"
+    return metadata.oracle not in _OWN and from_client and "cause" not in metadata.options
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The cause of a finding, or the signature of another finding that it is, in disguise."""
+
+    cause: str = ""
+    other: str = ""
+
+
+@dataclass(slots=True)
+class Asker:
+    """Finds the causes of findings by trying other cases on their targets."""
+
+    run: Run
+    _takes: dict[tuple[str, bytes, str], bool] = field(default_factory=dict)
+    _always: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+
+    def cause(self, entry: Entry) -> _Said:
+        """What a finding comes from; empty where it is what its signature says."""
+        if not is_server(entry):
+            return _Said()
+        if entry.metadata.oracle == "liveness":
+            return _Said(self._reading(entry, first_rejected(entry.case)))
+        if unread := self._unread(entry):
+            return _Said(_rule(unread), unread.signature)
+        if entry.metadata.signature in self.always(entry):
+            return _Said(self._reading(entry, None))
+        if entry.case.cuts and not self._shows(entry, case_from_bytes(entry.case.data)):
+            return _Said("a frame in pieces")
+        frame = self._culprit(entry)
+        return (
+            (frame and self._disguise(entry, frame))
+            or (frame and self._general(entry, frame))
+            or _Said(self._reading(entry, frame) or (frame and kind_of(entry.case, frame)) or "")
+        )
+
+    def _culprit(self, entry: Entry) -> FrameVerdict | None:
+        """The first frame to be rejected, or to be refused unless a good call does as well."""
+        frame = first_rejected(entry.case)
+        if frame is None or frame.reply == "optional-error":
+            return frame
+        call = _CALL.replace(b"%b", _ident(entry.case, frame)) + b"\n"
+        data = entry.case.data[: frame.start] + call + entry.case.data[frame.end :]
+        shown = [each for each in self._found(entry, data) if each.oracle == entry.metadata.oracle]
+        return None if {each.signature for each in shown} - self.always(entry) else frame
+
+    def _unread(self, entry: Entry) -> Finding | None:
+        """What hides a reply that is said to be missing: stdout that cannot be read."""
+        if entry.metadata.rule not in ("reply-missing", "session-resync"):
+            return None
+        found = self._found(entry, entry.case.data)
+        return next((each for each in found if each.oracle == "transcript"), None)
+
+    def _disguise(self, entry: Entry, frame: FrameVerdict) -> _Said | None:
+        """What shows of the same oracle without the frame that was to be the cause."""
+        rest = entry.case.data[: frame.start] + entry.case.data[frame.end :]
+        without = self._found(entry, rest)
+        if any(_alike(entry, each) for each in without):
+            return None
+        oracles = {entry.metadata.oracle} | (
+            {"reply"} if entry.metadata.oracle == "session" else set()
+        )
+        others = [each for each in without if each.oracle in oracles]
+        shown = {each.signature for each in self._found(entry, entry.case.data)} if others else ()
+        return next(
+            (_Said(_rule(e), e.signature) for e in others if e.signature not in shown), None
+        )
+
+    def _general(self, entry: Entry, frame: FrameVerdict) -> _Said | None:
+        """Whether any rejected frame will do: all of some kind, in its place, break a like rule."""
+        for raws in self._stand_ins(entry):
+            tried = list(_instead(entry.case, frame, raws))
+            if tried and all(self._like_it(entry, data) for data in tried):
+                return _Said(_any(entry))
+        return None
+
+    def _like_it(self, entry: Entry, data: bytes) -> bool:
+        return any(_alike(entry, each) for each in self._found(entry, data))
+
+    def _stand_ins(self, entry: Entry) -> Iterator[tuple[bytes, ...]]:
+        yield from (_UNREADABLE, _MISSHAPEN, _REFUSED)
+        if entry.metadata.rule == "act-unauthorized":
+            found = self._found(entry, entry.case.data)
+            if not any(each.rule == "reply-code" for each in found):  # it refuses, and acts
+                yield _UNAUTHORIZED
+
+    def _reading(self, entry: Entry, frame: FrameVerdict | None) -> str:
+        """The lenient reading that an entry is due to; ``""`` if none is known to be."""
+        for reading, spelling, lawful in readings_in(entry.case, frame):
+            plain = reading.plain(spelling, entry.case.version)
+            if self._reads(entry, plain) and not self._shows(entry, _like(entry.case, lawful)):
+                return reading.name
+        return ""
+
+    def _reads(self, entry: Entry, data: bytes) -> bool:
+        key = family(entry), data, entry.case.version
+        if key not in self._takes:
+            found = self._found(entry, data)
+            self._takes[key] = any(
+                each.oracle == "non-action"
+                or each.rule == "reply-to-rejected"
+                or (each.oracle == "transcript" and each.signature not in self.always(entry))
+                for each in found
+            )
+        return self._takes[key]
+
+    def _found(self, entry: Entry, data: bytes) -> Collection[Finding]:
+        (found,) = self.run(entry, [_like(entry.case, data)])
+        return found
+
+    def _shows(self, entry: Entry, case: Case) -> bool:
+        (found,) = self.run(entry, [case])
+        return any(map(same(entry.metadata.finding()), found))
+
+    def always(self, entry: Entry) -> frozenset[str]:
+        """What its target shows of a session in which all is good."""
+        version = entry.case.version
+        key = family(entry), version
+        if key not in self._always:
+            case = case_from_bytes(good(version), protocol=version)
+            (found,) = self.run(entry, [case])
+            self._always[key] = frozenset(each.signature for each in found)
+        return self._always[key]
+
+
+def _like(case: Case, data: bytes) -> Case:
+    """Other bytes, written and judged as those of ``case``."""
+    each = len(case.cuts) == len(case.data) - 1
+    cuts = after_every_byte(data) if case.cuts and each else moved(case.cuts, case.data, data)
+    return case_from_bytes(data, protocol=case.version, cuts=list(cuts))
+
+
+def _alike(entry: Entry, found: Finding) -> bool:
+    """Whether the same rule is broken; a good request may be left unserved in several ways."""
+    own = entry.metadata.finding()
+    return _rule(own) == _rule(found) or (_unserved(own) and _unserved(found))
+
+
+def _unserved(found: Finding) -> bool:
+    return found.rule == "session-resync" or found.signature.endswith("error for a good request")
+
+
+def _rule(found: Finding) -> str:
+    return f"{found.oracle}|{found.rule}"
+
+
+def _any(entry: Entry) -> str:
+    """The name of a fault for which any rejected frame will do."""
+    rule = entry.metadata.rule
+    return f"any rejected frame: {rule}" if rule in _APART else "any rejected frame"
+
+
+def _ident(case: Case, frame: FrameVerdict) -> bytes:
+    """The id of a frame as it is spelled there, or 0."""
+    hit = _ID.search(case.data, frame.start, frame.end)
+    return hit[1] if hit else b"0"
+
+
+def _instead(case: Case, frame: FrameVerdict, raws: Iterable[bytes]) -> Iterator[bytes]:
+    for raw in raws:
+        line = raw.replace(b"%b", _ident(case, frame)) + b"\n"
+        data = case.data[: frame.start] + line + case.data[frame.end :]
+        other = first_rejected(_like(case, data))
+        if other is not None and other.rule != frame.rule:
+            yield data
+
+
+def faults_of(entries: Iterable[Entry], asker: Asker | None = None) -> dict[str, str]:
+    """The name of the fault that each entry shows, by its signature.
+
+    For parsers, clients and starts that is the signature. For servers it is the family and the
+    cause, or without one the oracle's rule.
+    """
+    every = {each.metadata.signature: each for each in entries}
+    said = {name: asker.cause(each) if asker else _Said() for name, each in every.items()}
+    return {name: _fault(every, said, name) for name in every}
+
+
+def _fault(every: Mapping[str, Entry], said: Mapping[str, _Said], name: str) -> str:
+    passed = {name}
+    while (other := said[name].other) in said and other not in passed:
+        name = other
+        passed.add(name)
+    entry = every[name]
+    if cause := said[name].cause:
+        return f"{family(entry)}|{cause}"
+    if is_server(entry) and entry.metadata.oracle != "liveness":
+        return without_kind(name)
+    return name
+
+
+def without_kind(signature: str) -> str:
+    """Family, oracle and rule."""
+    return "|".join(signature.split("|")[:3])
+
+
+def family(entry: Entry) -> str:
+    """The family of its target."""
+    return entry.metadata.signature.partition("|")[0]
