@@ -120,6 +120,8 @@ def _witnesses(found: Mapping[str, Any], sent: bytes) -> Iterable[str]:
     """Who saw it: the reply, and each recorder that saw the name of the bad frame."""
     if found["offending_hex"] and re.match(r"a result|a reply|tools/call was", found["summary"]):
         yield "reply"
+    if found["oracle"] != "non-action":
+        return  # nothing was done that a recorder could have seen
     bad = _roles(sent) - {b"p", b"s"}
     transcript = Path(found["transcript"]).read_text("utf-8")
     effects = _EFFECT.finditer(transcript)

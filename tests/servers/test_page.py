@@ -81,6 +81,7 @@ def test_what_was_not_tried_is_not_called_harmless(report):
 
 def test_witnesses_are_the_reply_and_who_saw_the_name_of_the_bad_frame(said):
     assert said.shown[0].witnesses == ("reply", "files")
+    assert said.shown[1].witnesses == ()
 
 
 def test_only_the_bad_frame_is_shown_with_its_names_cut_down(said):
