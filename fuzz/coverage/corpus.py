@@ -11,18 +11,32 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzz.coverage.orders import environment
 from fuzz.coverage.process import Job, executable
+from fuzz.errors import UsageError
 from targets.errors import TargetError
 
-__all__ = ["Merged", "add_all", "covered", "merge"]
+__all__ = ["Merged", "add_all", "covered", "merge", "prepare"]
 
 _INITED = re.compile(r"^#\d+\t(?:INITED|DONE)\s+cov: (\d+)", re.MULTILINE)
 _PATIENCE = 600.0
+
+
+def prepare(corpus: Path) -> None:
+    """Make the folder of a corpus and try to write there. Raises UsageError where that fails."""
+    try:
+        corpus.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=corpus).close()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise UsageError(
+            f"cannot write to the corpus {corpus}: {reason}", "choose another --corpus"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +89,11 @@ def covered(job: Job, folders: Sequence[Path]) -> int:
 def merge(job: Job, sources: Sequence[Path]) -> Merged:
     """Add to the job's corpus the inputs of ``sources`` that cover something new.
 
-    Afterwards the corpus covers what all of them covered. Raises TargetError.
+    Afterwards the corpus covers what all of them covered. Raises TargetError and
+    UsageError.
     """
     corpus = job.corpus
-    corpus.mkdir(parents=True, exist_ok=True)
+    prepare(corpus)
     before = _count(corpus)
     edges_in = covered(job, (corpus, *sources))
     _call(job, ("-merge=1",), (corpus, *sources))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fuzz.coverage.artifacts import diagnose, finding_of
 from fuzz.coverage.checks import check_of
+from fuzz.coverage.corpus import prepare
 from fuzz.coverage.orders import Orders
 from fuzz.coverage.process import Job, Process, seeds_of
 from fuzz.coverage.watch import Watch
@@ -218,6 +219,7 @@ def explore(request: Request, listener: Listener) -> int:
     check_of(request.name, request.targets, lambda _: None)
     store = Store(request.out)
     store.prepare()
+    prepare(request.corpus)
     known = store.signatures() | request.known
     names: Sequence[str] = request.targets or (request.name,)
     listener(Started(request.seed, tuple(names), request.workers, len(known), str(request.out)))

@@ -23,7 +23,7 @@ from strategies.source import Source
 __all__ = ["Fresh"]
 
 _DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-_USES = 32
+_USES = 16
 _FOLD = re.compile(rb"\n\s*")
 
 

@@ -16,7 +16,7 @@ from fuzz.coverage.edits import Hand, apply, fitting
 from fuzz.coverage.fresh import Fresh
 from fuzz.coverage.line_edits import LINE_EDITS
 from fuzz.coverage.tree import Tree, TreeCache
-from strategies.damage import OPERATORS, Scene, apply_damage
+from strategies.damage import FAMILIES, OPERATORS, Family, Scene, apply_damage
 from strategies.records import VERSIONS, Frame
 from strategies.source import RandomSource
 
@@ -32,13 +32,18 @@ _WAYS: dict[Form, tuple[_Way, ...]] = {
     "session": ("tree",) * 11 + ("lines",) * 13 + ("fresh",) * 3 + ("damage",) * 3 + ("bytes",),
 }
 _LARGE: dict[Form, int] = {"document": 600, "session": 3_000}
-_SPOILERS = tuple(
-    each
-    for each in OPERATORS
-    if not each.heavy and each.family not in ("lifecycle", "resource", "chunking")
-)
-"""Damage of one document; what is about sizes or sessions makes nothing that would fit."""
+_SHARES: dict[Family, int] = {
+    family: 6 if family == "structure" else 2
+    for family in FAMILIES
+    if family not in ("lifecycle", "resource", "chunking")
+}
+"""Damage of one document, by family; what is about sizes or sessions makes nothing that fits."""
 
+_SPOILERS = {
+    family: [each for each in OPERATORS if each.family == family and not each.heavy]
+    for family in _SHARES
+}
+_SPOILED = tuple(family for family, share in _SHARES.items() for _ in range(share))
 _STACK = (1, 1, 1, 1, 1, 2, 2, 3, 5)
 _TRIES = 4
 _RING = 64
@@ -159,10 +164,11 @@ class Mutator:
         return self._settled(apply(tree.raw, edits))
 
     def _damaged(self, tree: Tree) -> bytes:
-        raw, version = tree.raw, self._hand.choice(VERSIONS)
+        raw, choice = tree.raw, self._hand.choice
+        version = choice(VERSIONS)
         if self._form == "document":
             scene = Scene((Frame(raw + b"\n"),), 0, version)
-            spoiled = self._hand.choice(_SPOILERS).apply(self._source, scene)
+            spoiled = choice(_SPOILERS[choice(_SPOILED)]).apply(self._source, scene)
             return raw if spoiled is None else _one_line(_joined(spoiled.frames))
         frames = [Frame(raw[start:end]) for start, end in tree.lines[:16]]
         return self._settled(_joined(apply_damage(self._source, frames, version)[0]))

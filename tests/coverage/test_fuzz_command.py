@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,14 @@ def test_known_signatures_are_no_news_and_time_ends_the_run(hostile: Path) -> No
     assert isinstance(events[0], Started)
     assert isinstance(events[-1], Finished)
     assert (events[-1].reason, len(events[-1].explored)) == ("done", 1)
+
+
+@pytest.mark.parametrize("place", ["/proc/corpus", "file/corpus"])
+def test_a_corpus_that_cannot_be_written_is_told(hostile: Path, place: str) -> None:
+    (hostile / "file").touch()
+    asked = replace(request(hostile, "planted:healthy"), corpus=hostile / place)
+    with pytest.raises(UsageError, match="cannot write to the corpus"):
+        explore(asked, lambda _: None)
 
 
 def test_a_target_that_cannot_start_is_told(hostile: Path) -> None:

@@ -55,6 +55,23 @@ def test_without_a_store_the_first_finding_is_a_crash_with_its_signature(
     assert target("fuzz_gateway", str(artifact), orders=known).code == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "fault"), [("fuzz_parsers", "takes-nan"), ("fuzz_session", "keeps-half-request")]
+)
+def test_a_target_finds_a_planted_fault_from_an_empty_corpus(
+    target, hostile: Path, name: str, fault: str
+) -> None:
+    orders = Orders(out=str(hostile / "out"), targets=(f"planted:{fault}",))
+    ran = target(name, "-runs=2000", "-seed=1", orders=orders)
+    assert ran.code == 0, ran.log[-2_000:]
+    signatures = Store(hostile / "out").signatures()
+    assert signatures
+    assert all(f"planted:{fault}|" in each for each in signatures)
+    healthy = Orders(targets=("planted:healthy",))
+    findings = [str(path) for path in (hostile / "out").glob("*/*.frame")]
+    assert target(name, *findings, orders=healthy).code == 0
+
+
 def test_with_a_store_each_signature_is_saved_once_and_fuzzing_goes_on(
     target, hostile: Path
 ) -> None:
