@@ -87,8 +87,7 @@ def _told(value: object) -> str:
 def shown(change: Change) -> tuple[bool, str]:
     """Whether both outcomes are as told, and what was seen in words."""
     seen = [
-        _seen(prepare(spec, python=change.python), change.raw)
-        for spec in (change.old, change.new)
+        _seen(prepare(spec, python=change.python), change.raw) for spec in (change.old, change.new)
     ]
     good = all(as_told(told, one) for told, one in zip(change.told, seen, strict=True))
     words = " / ".join(f"{one.kind} {one.error or one.value[:20]!r}" for one in seen)
