@@ -187,16 +187,19 @@ class Maker:
             declared & {"command", "operator"}
         )
 
-    def elsewhere(self, numbers: Iterator[int]) -> Iterator[Trial]:
-        """The same damage to the first frame of all, and in the middle of the handshake."""
-        for operator in OPERATORS:
-            if operator.session or operator.heavy or not self._stateful:
-                continue
-            for place_at, place in enumerate(_PLACES[:2]):
-                names = Names(next(numbers))
-                trial = self._damaged(operator, names, place_at, place=place)
-                if trial is not None:
-                    yield trial
+    def elsewhere(
+        self, numbers: Iterator[int], *, every: int = 1, first: int = 0
+    ) -> Iterator[Trial]:
+        """The same damage to the first frame of all, and in the middle of the handshake.
+
+        One in ``every`` of them, from number ``first`` on.
+        """
+        fitting = [each for each in OPERATORS if not (each.session or each.heavy)]
+        pairs = [(operator, at) for operator in fitting for at in range(2)]
+        for operator, at in pairs[first::every] if self._stateful else ():
+            trial = self._damaged(operator, Names(next(numbers)), at, place=_PLACES[at])
+            if trial is not None:
+                yield trial
 
     def _damaged(
         self, operator: Operator, names: Names, turn: int, place: Place = "after"

@@ -26,7 +26,7 @@ _T = TypeVar("_T", bound=Cold)
 _FIRST_CAUSES = ("talkative", "verbose", "eof-at-once", "stderr-merged", "no-configuration")
 """The starts that clients and packagers meet first; after them come those that cost no wait."""
 _CLASSIC = "ugly"
-_WARM_TURNS = 4
+_COLD_TURNS, _WARM_TURNS = 8, 4
 """Turns of the vocabulary in a living server for an eighth of one in fresh processes."""
 
 
@@ -126,7 +126,7 @@ def _turns(maker: Maker, numbers: Iterator[int]) -> Iterator[Stage]:
     yield _stage(replace(t, warm=False, opening=0) for t in maker.damage(numbers, heavy=True))
     for turn in count(1):
         again = replace(maker, seed=maker.seed + turn)
-        cold = in_turn(again.elsewhere(numbers))[turn::8]
+        cold = again.elsewhere(numbers, every=_COLD_TURNS, first=turn % _COLD_TURNS)
         yield Stage(_warm_turns(maker, turn, numbers), tuple(_by_worth(cold)))
 
 

@@ -55,8 +55,8 @@ SECONDS: dict[Budget, float] = {"quick": 30.0, "release": 300.0, "nightly": 3_60
 """How long a run takes, what it confirms included."""
 
 _SHRINK: dict[Budget, float] = {"quick": 1.0, "release": 10.0, "nightly": 60.0}
-_CLASSIC_SHARE, _WARM_SHARE, _ALL = 0.7, 0.85, 1.0
-"""How much of the time the classic inputs may take of what a living server answers in no time."""
+_CLASSIC_SHARE, _WARM_SHARE, _MORE_SHARE, _ALL = 0.7, 0.85, 0.9, 1.0
+"""When the classic inputs, what a living server is sent, and more of that make room for others."""
 _COUNTED = ("act-twice", "act-missing")
 _TRIES = 2
 _FEWEST_AHEAD, _MOST_AHEAD = 2, 8
@@ -215,9 +215,8 @@ class _Runner:
         self.pursuit.pursue()
         left = self._fresh([*left, *self._cold(todo.rest)])
         templates = Templates(self.numbers)
-        for more in todo.more:
-            if self._late(_ALL):
-                break
+        stages = iter(todo.more)
+        while not self._late(_ALL) and (more := next(stages, None)) is not None:
             self._screen(more.warm, templates)
             self.pursuit.pursue()
             self._fresh(self._cold(more))
@@ -243,7 +242,7 @@ class _Runner:
                 yield self._ready(trial)
             left.discard(None)
 
-        late = partial(self._late, _ALL if templates else _WARM_SHARE)
+        late = partial(self._late, _MORE_SHARE if templates else _WARM_SHARE)
         for prepared, seen in self.warm.screen(made(), late, templates=templates):
             left.discard(prepared.trial.number)
             charges = self.judge.judge(prepared, seen)
