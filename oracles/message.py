@@ -101,7 +101,7 @@ def rpc_fault(  # noqa: PLR0911 - one return for each rule, in the contract's or
 
 
 def _mixed(message: Message, contract: Contract) -> bool:
-    method, result, error = (name in message for name in ("method", "result", "error"))
+    method, result, error = "method" in message, "result" in message, "error" in message
     if method + result + error != 1:
         return True
     if method or "id" in message:

@@ -7,7 +7,7 @@ from typing import Any
 
 from oracles.message import is_integer, is_number
 from oracles.records import Call
-from strategies.contract import Argument, Contract, Tool
+from strategies.contract import Argument, Contract
 
 __all__ = ["call_fault"]
 
@@ -36,8 +36,9 @@ def call_fault(
     if tool is None:
         return "tool-unknown", None
     declared = {argument.name for argument in tool.arguments}
-    if not _arguments_fit(tool, arguments):
-        return "tool-arguments", None
+    for argument in tool.arguments:
+        if not _fits(argument, arguments):
+            return "tool-arguments", None
     if contract.profile == "strict" and not arguments.keys() <= declared:
         return "tool-unknown-argument", None
     token = meta.get(_TOKEN)
@@ -46,10 +47,6 @@ def call_fault(
     if tool.operator_only and _TOKEN not in meta:
         return "authz-denied", None
     return "", Call(name, {key: arguments[key] for key in arguments if key in declared})
-
-
-def _arguments_fit(tool: Tool, arguments: dict[str, Any]) -> bool:
-    return all(_fits(argument, arguments) for argument in tool.arguments)
 
 
 def _fits(argument: Argument, arguments: dict[str, Any]) -> bool:

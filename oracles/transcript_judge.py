@@ -18,7 +18,7 @@ from strategies.records import VERSIONS, Version
 
 __all__ = ["judge_reply"]
 
-_SHORT = 4_096
+_SHORT = 1_024
 _CONTRACTS = {version: Contract(version=version, profile="spec") for version in VERSIONS}
 
 
@@ -40,8 +40,8 @@ def _judge(line: bytes, version: Version) -> ReplyVerdict:
     return _message(value, version, minus_zero=0 in document.minus_zeros)
 
 
-# Every run of a case, and most sessions, get the same answers.
-_remembered = lru_cache(maxsize=256)(_judge)
+# Every run of a case gets the same answers, and most sessions do: ids begin anew in each of them.
+_remembered = lru_cache(maxsize=4_096)(_judge)
 
 
 def _batch(values: list[Any], version: Version) -> ReplyVerdict:

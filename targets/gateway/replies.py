@@ -34,10 +34,10 @@ def success(identifier: Id, method: str, contract: Contract) -> str:
 
 def failure(identifier: Id | None, error: RejectedError | RefusedError) -> str:
     """The answer to what was not granted; ``None`` is the id null."""
-    body: dict[str, object] = {"code": error.code, "message": error.text}
+    body = _body(error.code, error.text)
     if isinstance(error, RefusedError) and error.data is not None:
-        body["data"] = error.data
-    return f'{{"jsonrpc":"2.0","id":{_id(identifier)},"error":{_encode(body)}}}'
+        body = f'{body[:-1]},"data":{_encode(error.data)}}}'
+    return f'{{"jsonrpc":"2.0","id":{_id(identifier)},"error":{body}}}'
 
 
 def batch(replies: list[str]) -> str:
@@ -51,9 +51,14 @@ def line(reply: str) -> bytes:
 
 
 def _id(identifier: Id | None) -> str:
-    if isinstance(identifier, int) and identifier.bit_length() > _PLAIN_BITS:
-        return str(Decimal(identifier))
+    if isinstance(identifier, int):
+        return str(identifier if identifier.bit_length() <= _PLAIN_BITS else Decimal(identifier))
     return _encode(identifier)
+
+
+@lru_cache(maxsize=64)
+def _body(code: int, text: str) -> str:
+    return _encode({"code": code, "message": text})
 
 
 @lru_cache(maxsize=64)

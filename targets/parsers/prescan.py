@@ -21,7 +21,7 @@ _SAFE = 2**53 - 1
 _PLAIN_NUMBER = 40
 """A fraction of more characters is respelled: some libraries drop digits or refuse exponents."""
 
-_SHORT = 16_384
+_SHORT = 4_096
 """Bytes of a document up to which scans are remembered by the hundred."""
 
 _PLAIN = r'[^"\\\x00-\x1f]*+'
@@ -114,7 +114,7 @@ def _walk(parts: list[str]) -> None:
     outer: list[set[str]] = []
     names: set[str] = set()
     for name, after in zip(["", *parts[1::2]], parts[::2], strict=True):
-        if ":" in after:
+        if ":" in after and outer:
             plain = _ESCAPE.sub(_unescaped, name) if "\\" in name else name
             if plain in names:
                 raise PrescanError("json-duplicate-name")
@@ -164,7 +164,7 @@ def _result(raw: bytes) -> tuple[str, bytes, str]:
 
 
 # Every strict sibling, and every gateway over one, reads the same document: it is scanned once.
-_remembered = lru_cache(maxsize=256)(_result)
+_remembered = lru_cache(maxsize=1_024)(_result)
 _remembered_long = lru_cache(maxsize=1)(_result)
 
 
