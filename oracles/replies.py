@@ -79,7 +79,7 @@ def _owed(
             got = answers.get((type(name), name), [])
             if not got and trace.ending == "open":
                 found.append(_missing(trace, frame, after_rejection=rejected_before))
-            shared = _reused(judgement, name)
+            shared = len(got) > 1 and _reused(judgement, name)
             if len(got) > 1 and not shared and not _given_away(judgement, answers, name):
                 found.append(_say(trace, "reply-twice", "", f"id {name!r} has {len(got)} replies"))
             if got and frame.kind == "request":
