@@ -114,7 +114,7 @@ def _walk(parts: list[str]) -> None:
     outer: list[set[str]] = []
     names: set[str] = set()
     for name, after in zip(["", *parts[1::2]], parts[::2], strict=True):
-        if ":" in after and outer:
+        if outer and after.lstrip().startswith(":"):
             plain = _ESCAPE.sub(_unescaped, name) if "\\" in name else name
             if plain in names:
                 raise PrescanError("json-duplicate-name")
