@@ -28,14 +28,17 @@ _FOLD = re.compile(rb"\n\s*")
 
 
 class _Stock:
-    """Up to ``size`` products of one rule of the grammar; of :data:`_USES` taken, one is new."""
+    """Up to ``size`` products of one rule of the grammar; of ``uses`` taken, one is new."""
 
-    __slots__ = ("_drawn", "_full", "_made", "_make", "_source")
+    __slots__ = ("_drawn", "_full", "_made", "_make", "_source", "_uses")
 
-    def __init__(self, source: Source, make: Callable[[], bytes], size: int) -> None:
+    def __init__(
+        self, source: Source, make: Callable[[], bytes], size: int, uses: int = _USES
+    ) -> None:
         self._source = source
         self._make = make
         self._full = size
+        self._uses = uses
         self._made: list[bytes] = []
         self._drawn: list[bytes] = []
 
@@ -52,7 +55,7 @@ class _Stock:
             return new
         choice, last = self._source.choice, self._full - 1
         made[self._source.integer(0, last)] = new
-        self._drawn = [choice(made) for _ in range(_USES - 1)]
+        self._drawn = [choice(made) for _ in range(self._uses - 1)]
         return new
 
 
@@ -70,7 +73,8 @@ class Fresh:
         self._numbers = _Stock(source, partial(number, source), 512)
         self._messages = _Stock(source, self._message, 128)
         self._sessions = _Stock(source, self._session, 64)
-        self._documents = _Stock(source, self._document, 256)
+        # A document is edited before it is used, and the first time read into a tree.
+        self._documents = _Stock(source, self._document, 256, 4 * _USES)
         self._calls = {
             stateless: _Stock(source, partial(self._call, stateless=stateless), 64)
             for stateless in (False, True)

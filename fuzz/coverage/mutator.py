@@ -119,7 +119,7 @@ class Mutator:
 
     def _stand_in(self) -> Tree:
         trees = self._ring.trees
-        if trees and self._draw() < 3 / 4:
+        if trees and self._draw() < 1 / 2:
             return trees[int(self._draw() * len(trees))]
         return self._cache.read(self._new())
 
