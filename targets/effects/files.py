@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ __all__ = ["MAX_FILES", "FileRecorder"]
 
 MAX_FILES = 20_000
 _LIMIT = 1 << 20
+_SETTLED = 0.05
 _PRUNED = frozenset({b".git", b"node_modules", b"__pycache__"})
 
 
@@ -46,6 +48,7 @@ class FileRecorder:
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = tuple(folders)
         self._known: dict[bytes, _State] = {}
+        self._sums: dict[bytes, int] = {}
 
     def unavailable(self, launch: Launch) -> str:  # noqa: ARG002 - the folders decide
         if not self._folders:
@@ -67,15 +70,47 @@ class FileRecorder:
         before, self._known = self._known, dict(self._files())
         at = time.monotonic()
         seen = [
-            Observed(self.name, "write", path, _new_bytes(path, before.get(path), state), at)
-            for path, state in self._known.items()
+            Observed(self.name, "write", path, self._new_bytes(path, before.get(path), state), at)
+            for path, state in list(self._known.items())
             if before.get(path) != state
         ]
         gone = sorted(before.keys() - self._known.keys())
+        for path in gone:
+            self._sums.pop(path, None)
         return [*seen, *(Observed(self.name, "delete", path, b"", at) for path in gone)]
 
     def close(self) -> None:
         self._known = {}
+        self._sums = {}
+
+    def _new_bytes(self, path: bytes, before: _State | None, now: _State) -> bytes:
+        """What was written since the last look."""
+        if before is None or before.inode != now.inode or before.size > now.size:
+            return self._read(path, 0, now.size)
+        if before.size < now.size:
+            return self._read(path, before.size, now.size)
+        known = self._sums.get(path)
+        content = self._read(path, 0, now.size)
+        if known is not None and known == self._sums.get(path):
+            # A file system may show the time of a write before its size.
+            grown = _settled(path, now)
+            if grown.inode == now.inode and grown.size > now.size:
+                self._known[path] = grown
+                return self._read(path, now.size, grown.size)
+        return content
+
+    def _read(self, path: bytes, start: int, end: int) -> bytes:
+        """The bytes of a file from ``start`` to ``end``, and remember the sum of all up to there.
+
+        What was written since the file was measured belongs to the next look.
+        """
+        content = _bytes_of(path, start, end)
+        known = self._sums.pop(path, None) if start else 0
+        if known is None and start <= _LIMIT:
+            known = zlib.crc32(_bytes_of(path, 0, start))
+        if known is not None and len(content) == end - start:
+            self._sums[path] = zlib.crc32(content, known)
+        return content
 
     def _files(self, limit: int | None = None) -> Iterator[tuple[bytes, _State]]:
         waiting = [os.fsencode(folder.absolute()) for folder in self._folders]
@@ -104,8 +139,21 @@ def _entries(folder: bytes) -> Iterator[tuple[bytes, os.stat_result]]:
         return
 
 
-def _new_bytes(path: bytes, before: _State | None, now: _State) -> bytes:
-    grew = before is not None and before.inode == now.inode and before.size < now.size
+def _settled(path: bytes, now: _State) -> _State:
+    """The state of a file once it grew, or when it has had the time to."""
+    deadline = time.monotonic() + _SETTLED
+    while time.monotonic() < deadline:
+        try:
+            status = os.lstat(path)
+        except OSError:
+            break
+        if (status.st_ino, status.st_size) != (now.inode, now.size):
+            return _State(status.st_ino, status.st_size, status.st_mtime_ns)
+        time.sleep(0.001)
+    return now
+
+
+def _bytes_of(path: bytes, start: int, end: int) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:  # gone, a link, or not ours to read: the name still counts
@@ -113,8 +161,6 @@ def _new_bytes(path: bytes, before: _State | None, now: _State) -> bytes:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return b""
-        start = before.size if before is not None and grew else 0
-        # What was written since it was measured belongs to the next look.
-        return os.pread(descriptor, min(_LIMIT, now.size - start), start)
+        return os.pread(descriptor, min(_LIMIT, end - start), start)
     finally:
         os.close(descriptor)

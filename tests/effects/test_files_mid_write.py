@@ -1,0 +1,79 @@
+"""The recorder of files looks while servers write: nothing is told twice, nothing is missed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from targets.command.records import Launch
+from targets.effects.files import FileRecorder
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> FileRecorder:
+    made = FileRecorder([tmp_path])
+    made.wrap(Launch(("true",)))
+    return made
+
+
+def contents(recorder: FileRecorder) -> list[bytes]:
+    return [each.content for each in recorder.take()]
+
+
+def test_a_write_whose_time_shows_before_its_size_is_told_once(tmp_path: Path, recorder):
+    acts = tmp_path / "acts"
+    acts.write_bytes(b"one\n")
+    assert contents(recorder) == [b"one\n"]
+    os.utime(acts, ns=(1, 1))  # what a look sees of a write that has only begun
+
+    def end_of_write() -> None:
+        with acts.open("ab") as file:
+            file.write(b"two\n")
+
+    writing = threading.Timer(0.01, end_of_write)
+    writing.start()
+    seen = contents(recorder)
+    writing.join()
+    assert [*seen, *contents(recorder)] == [b"two\n"]
+
+
+def test_a_file_written_again_with_the_same_bytes_is_a_write(tmp_path: Path, recorder):
+    state = tmp_path / "state"
+    state.write_bytes(b"same")
+    assert contents(recorder) == [b"same"]
+    os.utime(state, ns=(1, 1))
+    assert contents(recorder) == [b"same"]
+    assert contents(recorder) == []
+
+
+def test_other_bytes_of_the_same_size_are_told_whole(tmp_path: Path, recorder):
+    state = tmp_path / "state"
+    state.write_bytes(b"old!")
+    assert contents(recorder) == [b"old!"]
+    state.write_bytes(b"new!")
+    os.utime(state, ns=(1, 1))
+    assert contents(recorder) == [b"new!"]
+
+
+def test_a_log_that_was_there_before_is_not_told_again(tmp_path: Path):
+    log = tmp_path / "log"
+    log.write_bytes(b"before\n")
+    recorder = FileRecorder([tmp_path])
+    recorder.wrap(Launch(("true",)))
+    with log.open("ab") as file:
+        file.write(b"one\n")
+    assert contents(recorder) == [b"one\n"]
+    os.utime(log, ns=(1, 1))
+
+    def end_of_write() -> None:
+        with log.open("ab") as file:
+            file.write(b"two\n")
+
+    writing = threading.Timer(0.01, end_of_write)
+    writing.start()
+    seen = contents(recorder)
+    writing.join()
+    assert seen == [b"two\n"]
