@@ -7,7 +7,7 @@ that each says two things at once: did the bad frame act, and did the good one s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ __all__ = ["Maker"]
 _PLACES: tuple[Place, ...] = ("before", "within", "after")
 _TRIES = 16
 _FEW = 3
+_LOST = "\N{REPLACEMENT CHARACTER}"
 _METHODS = ("initialize", "ping", "tools/list", "server/discover")
 
 
@@ -323,8 +324,28 @@ def _whole(text: str, wording: Wording) -> bool:
         return False
     if value["method"] != "tools/call":
         return value["method"] in _METHODS
-    params = value.get("params")
+    return _callable(value.get("params"), wording, spoiled=_LOST in text)
+
+
+def _callable(params: object, wording: Wording, *, spoiled: bool) -> bool:
+    """Whether a tool would do what ``params`` say; ``spoiled``: bytes of the text were no UTF-8."""
     if not isinstance(params, dict) or json.dumps(params.get("name")).encode() != wording.tool:
         return False
+    if not wording.key:
+        return True
     arguments = params.get("arguments")
-    return not wording.key or (isinstance(arguments, dict) and wording.key in arguments)
+    if not isinstance(arguments, dict) or wording.key not in arguments:
+        return False
+    return not spoiled or _lost_in_the_name(arguments, wording)
+
+
+def _lost_in_the_name(arguments: Mapping[str, object], wording: Wording) -> bool:
+    """Whether bad bytes are where any bytes will do: a folder that is not there is no lenience."""
+    before, _, behind = wording.value.partition("{nonce}")
+    name = str(arguments[wording.key])
+    others = [value for key, value in arguments.items() if key != wording.key]
+    return (
+        name.startswith(before)
+        and name.endswith(behind)
+        and _LOST not in json.dumps(others, ensure_ascii=False)
+    )
