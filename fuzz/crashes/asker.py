@@ -2,20 +2,30 @@
 
 The key insight: two findings are one fault where the target took their inputs for the same thing.
 In a minimized case whatever is not needed is gone, so what is wrong with the first frame that the
-judge rejects is the cause, unless the finding shows in disguise without it, or another rejected
-frame in its place would do, or a reading that breaks other rules elsewhere: each is tried.
+judge rejects is the cause, unless the finding shows in disguise without it, or other rejected
+frames in its place would do, whole or with one piece of it, or a reading that breaks other rules
+elsewhere: each is tried.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from fuzz.crashes.causes import first_rejected, good, kind_of, readings_in
-from fuzz.crashes.cuts import after_every_byte, moved
+from fuzz.crashes.causes import first_rejected, good, kind_of, readings_in, request, to_refuse
 from fuzz.crashes.same import same
 from fuzz.crashes.shelf import Entry
+from fuzz.crashes.standins import (
+    CALL,
+    KINDS,
+    OWN_ID,
+    UNAUTHORIZED,
+    UNREADABLE,
+    instead,
+    like,
+    pieces,
+    without_calls,
+)
 from fuzz.store import case_from_bytes
 from oracles.records import Finding, FrameVerdict
 from strategies.records import Case
@@ -27,33 +37,6 @@ Run = Callable[[Entry, Sequence[Case]], Sequence[Collection[Finding]]]
 
 _OWN = ("agreement", "compare", "client")
 """Oracles whose signatures name the fault: its cause is no frame to be rejected."""
-
-_UNREADABLE = (b"x", b"\xff", b'{"a":0,"a":0}')
-_MISSHAPEN = (
-    b'{"jsonrpc":"2.0","id":%b,"method":0}',
-    b'{"id":%b,"method":"a"}',
-    b'{"jsonrpc":"2.0","id":%b,"method":"a","x":0}',
-    b'{"jsonrpc":"2.0","id":%b,"method":"a","params":0}',
-)
-_REFUSED = (
-    b'{"jsonrpc":"2.0","id":%b,"method":"a"}',
-    b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"a"}}',
-)
-_UNAUTHORIZED = (
-    b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"admin_reset",'
-    b'"arguments":{"action":"zz9"}}}',
-    b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"record",'
-    b'"arguments":{"action":"zz9"},"_meta":{"wirefence/token":0}}}',
-)
-"""Frames to be rejected, or requests to be refused, each for another reason."""
-
-_CALL = (
-    b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"record",'
-    b'"arguments":{"action":"zz9"}}}'
-)
-_ID = re.compile(rb'"id"\s*:\s*("[^"\\\n]*"|-?[0-9]+(?![0-9.eE]))')
-_APART = ("act-unauthorized", "reply-leak", "reply-missing")
-"""Rules that are broken over any rejected frame by faults of their own."""
 
 
 def is_server(entry: Entry) -> bool:
@@ -86,24 +69,76 @@ class Asker:
         if entry.metadata.oracle == "liveness":
             return _Said(self._reading(entry, first_rejected(entry.case)))
         if unread := self._unread(entry):
-            return _Said(_rule(unread), unread.signature)
+            return _Said(_rule(unread) + self._in_place(entry, unread), unread.signature)
         if entry.metadata.signature in self.always(entry):
-            return _Said(self._reading(entry, None))
-        if entry.case.cuts and not self._shows(entry, case_from_bytes(entry.case.data)):
+            return _Said(self._unframed(entry))
+        return self._by_frame(entry)
+
+    def _unframed(self, entry: Entry) -> str:
+        """The cause where no frame is to blame: a reading, or the rule and what is missing."""
+        own = entry.metadata.finding()
+        return self._reading(entry, None) or _rule(own) + self._in_place(entry, own)
+
+    def _by_frame(self, entry: Entry) -> _Said:
+        """The cause where some frame, or its coming in pieces, is to blame."""
+        paused = bool(entry.case.cuts) and not self._shows(entry, case_from_bytes(entry.case.data))
+        if paused and self._found(entry, good(entry.case.version)):
             return _Said("a frame in pieces")
         frame = self._culprit(entry)
-        return (
-            (frame and self._disguise(entry, frame))
-            or (frame and self._general(entry, frame))
-            or _Said(self._reading(entry, frame) or (frame and kind_of(entry.case, frame)) or "")
+        if frame is None:
+            return _Said(self._unframed(entry))
+        said = self._disguise(entry, frame) or _Said(self._of(entry, frame))
+        return replace(said, cause=f"{said.cause}, in pieces") if paused else said
+
+    def _of(self, entry: Entry, frame: FrameVerdict) -> str:
+        """What of a frame is the cause, and what was done with it."""
+        itself = self._like_it(entry, entry.case.data[: frame.end])
+        if self._general(entry, frame):
+            return f"any rejected frame: {entry.metadata.rule if itself else self._next(entry)}"
+        reading = self._reading(entry, frame)
+        kept = "" if reading or itself else self._kept(entry, frame)
+        return reading or kept or kind_of(entry.case, frame) + self._needed(entry, frame)
+
+    def _next(self, entry: Entry) -> str:
+        """What becomes of a good request after a rejected frame."""
+        found = self._found(entry, UNREADABLE[0] + b"\n" + request(entry.case.version) + b"\n")
+        lost = any(each.rule == "reply-missing" or _unserved(each) for each in found)
+        return "what follows is lost" if lost else "what follows is served"
+
+    def _kept(self, entry: Entry, frame: FrameVerdict) -> str:
+        """The piece of a rejected frame that shows in what follows, whatever is wrong with it."""
+        for name, tried in pieces(entry.case, frame):
+            if tried and all(self._like_it(entry, data) for data in tried):
+                return f"{name} kept of a rejected frame"
+        return ""
+
+    def _needed(self, entry: Entry, frame: FrameVerdict) -> str:
+        """Whether a refused request needs that another was granted before."""
+        if frame.layer not in ("tool", "identity", "authorization"):
+            return ""
+        alone = self._like_it(entry, without_calls(entry.case, frame))
+        return "" if alone else ", after a call"
+
+    def _in_place(self, entry: Entry, own: Finding) -> str:
+        """Whether what is wrong stands in place of a reply, and of which."""
+        shown = {each.rule for each in self._found(entry, entry.case.data)}
+        missing = "reply-missing" in shown or any(
+            "|reply-missing|" in e for e in self.always(entry)
         )
+        if own.oracle not in ("transcript", "reply") or own.rule == "reply-missing" or not missing:
+            return ""
+        found = self._found(entry, to_refuse(entry.case.version))
+        every = {each.signature for each in found if each.rule == "reply-missing"} - self.always(
+            entry
+        )
+        return " in place of every reply" if every else " in place of results"
 
     def _culprit(self, entry: Entry) -> FrameVerdict | None:
         """The first frame to be rejected, or to be refused unless a good call does as well."""
         frame = first_rejected(entry.case)
         if frame is None or frame.reply == "optional-error":
             return frame
-        call = _CALL.replace(b"%b", _ident(entry.case, frame)) + b"\n"
+        call = CALL.replace(b"%b", OWN_ID) + b"\n"
         data = entry.case.data[: frame.start] + call + entry.case.data[frame.end :]
         shown = [each for each in self._found(entry, data) if each.oracle == entry.metadata.oracle]
         return None if {each.signature for each in shown} - self.always(entry) else frame
@@ -130,29 +165,29 @@ class Asker:
             (_Said(_rule(e), e.signature) for e in others if e.signature not in shown), None
         )
 
-    def _general(self, entry: Entry, frame: FrameVerdict) -> _Said | None:
+    def _general(self, entry: Entry, frame: FrameVerdict) -> bool:
         """Whether any rejected frame will do: all of some kind, in its place, break a like rule."""
-        for raws in self._stand_ins(entry):
-            tried = list(_instead(entry.case, frame, raws))
-            if tried and all(self._like_it(entry, data) for data in tried):
-                return _Said(_any(entry))
-        return None
+        return any(
+            (tried := list(instead(entry.case, frame, raws)))
+            and all(self._like_it(entry, data) for data in tried)
+            for raws in self._stand_ins(entry)
+        )
 
     def _like_it(self, entry: Entry, data: bytes) -> bool:
         return any(_alike(entry, each) for each in self._found(entry, data))
 
     def _stand_ins(self, entry: Entry) -> Iterator[tuple[bytes, ...]]:
-        yield from (_UNREADABLE, _MISSHAPEN, _REFUSED)
+        yield from KINDS
         if entry.metadata.rule == "act-unauthorized":
             found = self._found(entry, entry.case.data)
             if not any(each.rule == "reply-code" for each in found):  # it refuses, and acts
-                yield _UNAUTHORIZED
+                yield UNAUTHORIZED
 
     def _reading(self, entry: Entry, frame: FrameVerdict | None) -> str:
         """The lenient reading that an entry is due to; ``""`` if none is known to be."""
         for reading, spelling, lawful in readings_in(entry.case, frame):
             plain = reading.plain(spelling, entry.case.version)
-            if self._reads(entry, plain) and not self._shows(entry, _like(entry.case, lawful)):
+            if self._reads(entry, plain) and not self._shows(entry, like(entry.case, lawful)):
                 return reading.name
         return ""
 
@@ -169,7 +204,7 @@ class Asker:
         return self._takes[key]
 
     def _found(self, entry: Entry, data: bytes) -> Collection[Finding]:
-        (found,) = self.run(entry, [_like(entry.case, data)])
+        (found,) = self.run(entry, [like(entry.case, data)])
         return found
 
     def _shows(self, entry: Entry, case: Case) -> bool:
@@ -187,13 +222,6 @@ class Asker:
         return self._always[key]
 
 
-def _like(case: Case, data: bytes) -> Case:
-    """Other bytes, written and judged as those of ``case``."""
-    each = len(case.cuts) == len(case.data) - 1
-    cuts = after_every_byte(data) if case.cuts and each else moved(case.cuts, case.data, data)
-    return case_from_bytes(data, protocol=case.version, cuts=list(cuts))
-
-
 def _alike(entry: Entry, found: Finding) -> bool:
     """Whether the same rule is broken; a good request may be left unserved in several ways."""
     own = entry.metadata.finding()
@@ -206,27 +234,6 @@ def _unserved(found: Finding) -> bool:
 
 def _rule(found: Finding) -> str:
     return f"{found.oracle}|{found.rule}"
-
-
-def _any(entry: Entry) -> str:
-    """The name of a fault for which any rejected frame will do."""
-    rule = entry.metadata.rule
-    return f"any rejected frame: {rule}" if rule in _APART else "any rejected frame"
-
-
-def _ident(case: Case, frame: FrameVerdict) -> bytes:
-    """The id of a frame as it is spelled there, or 0."""
-    hit = _ID.search(case.data, frame.start, frame.end)
-    return hit[1] if hit else b"0"
-
-
-def _instead(case: Case, frame: FrameVerdict, raws: Iterable[bytes]) -> Iterator[bytes]:
-    for raw in raws:
-        line = raw.replace(b"%b", _ident(case, frame)) + b"\n"
-        data = case.data[: frame.start] + line + case.data[frame.end :]
-        other = first_rejected(_like(case, data))
-        if other is not None and other.rule != frame.rule:
-            yield data
 
 
 def faults_of(entries: Iterable[Entry], asker: Asker | None = None) -> dict[str, str]:

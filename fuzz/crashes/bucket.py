@@ -90,12 +90,21 @@ class _Desk:
         return ""
 
     def _bare(self, name: str) -> bool:
-        return self.faults[name] == without_kind(name)
+        return _of_rule(self.faults[name], name)
 
     def _holding(self, signatures: set[str], name: str) -> set[str]:
         """Those of some signatures that are of the same fault as another."""
         fault = self.faults[name]
-        return {each for each in signatures if self.faults.get(each, without_kind(each)) == fault}
+        return {
+            each
+            for each in signatures
+            if self.faults.get(each) == fault or (each not in self.faults and _of_rule(fault, each))
+        }
+
+
+def _of_rule(fault: str, signature: str) -> bool:
+    """Whether a fault is called by the rule that a finding breaks."""
+    return fault.startswith(without_kind(signature))
 
 
 def sort(

@@ -19,7 +19,16 @@ from oracles.spellings import broken
 from strategies.contract import Contract
 from strategies.records import Case, Version
 
-__all__ = ["READINGS", "Reading", "first_rejected", "good", "kind_of", "readings_in", "request"]
+__all__ = [
+    "READINGS",
+    "Reading",
+    "first_rejected",
+    "good",
+    "kind_of",
+    "readings_in",
+    "request",
+    "to_refuse",
+]
 
 _Spelling = Callable[[bytes], "re.Match[bytes] | None"]
 
@@ -136,6 +145,12 @@ def good(version: Version) -> bytes:
     if version == "2026-07-28":
         return opening
     return opening + _READY + b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
+
+
+def to_refuse(version: Version) -> bytes:
+    """A good session with a request at its end that is to be answered with an error."""
+    method = b"server/discover" if version == "2026-07-28" else b"initialize"
+    return good(version) + request(version, 9).replace(method, b"a") + b"\n"
 
 
 def _arguments(frame: bytes) -> re.Match[bytes] | None:

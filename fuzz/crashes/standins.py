@@ -1,0 +1,141 @@
+"""Frames to be rejected, or requests to be refused, that stand in for another such frame.
+
+The key insight: whether a fault is about one frame, about every rejected frame, or about a piece of
+one that was kept, is told by what still shows with frames in its place that have in common nothing
+else, each rejected for another reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from fuzz.crashes.cuts import after_every_byte, moved
+from fuzz.store import case_from_bytes
+from oracles.records import FrameVerdict
+from oracles.session import judge_session
+from strategies.contract import Contract
+from strategies.records import Case
+
+__all__ = [
+    "CALL",
+    "KINDS",
+    "OWN_ID",
+    "UNAUTHORIZED",
+    "UNREADABLE",
+    "instead",
+    "like",
+    "pieces",
+    "without_calls",
+]
+
+UNREADABLE = (b"x", b"\xff", b'{"a":0,"a":0}')
+KINDS = (
+    UNREADABLE,
+    (
+        b'{"jsonrpc":"2.0","id":%b,"method":0}',
+        b'{"id":%b,"method":"a"}',
+        b'{"jsonrpc":"2.0","id":%b,"method":"a","x":0}',
+        b'{"jsonrpc":"2.0","id":%b,"method":"a","params":0}',
+    ),
+    (
+        b'{"jsonrpc":"2.0","id":%b,"method":"a"}',
+        b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"a"}}',
+    ),
+)
+"""No JSON of the contract; no message of it; requests that are refused."""
+
+UNAUTHORIZED = (
+    b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"admin_reset",'
+    b'"arguments":{"action":"zz9"}}}',
+    b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"record",'
+    b'"arguments":{"action":"zz9"},"_meta":{"wirefence/token":0}}}',
+)
+CALL = (
+    b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":{"name":"record",'
+    b'"arguments":{"action":"zz9"}}}'
+)
+"""A good request."""
+
+_KEPT = {
+    "id": KINDS[1],
+    "method": (
+        b'{"method":%b}',
+        b'{"jsonrpc":"2.0","method":%b,"x":0}',
+        b'{"jsonrpc":"2.0","method":%b,"result":0}',
+    ),
+    "arguments": (
+        b'{"params":{"arguments":%b}}',
+        b'{"jsonrpc":"2.0","method":"a","x":0,"params":{"arguments":%b}}',
+        b'{"jsonrpc":"2.0","result":0,"params":{"arguments":%b}}',
+    ),
+    "token": (b"%b", b"[%b]", b'{"x":%b}'),
+}
+_ID = re.compile(rb'"id"\s*:\s*("[^"\\\n]*"|-?[0-9]+(?![0-9.eE]))')
+OWN_ID = b"987654320"
+"""An id that no other message of a session has."""
+
+
+def like(case: Case, data: bytes) -> Case:
+    """Other bytes, written and judged as those of ``case``."""
+    each = len(case.cuts) == len(case.data) - 1
+    cuts = after_every_byte(data) if case.cuts and each else moved(case.cuts, case.data, data)
+    return case_from_bytes(data, protocol=case.version, cuts=list(cuts))
+
+
+def instead(
+    case: Case, frame: FrameVerdict, raws: Iterable[bytes], value: bytes = OWN_ID
+) -> Iterator[bytes]:
+    """Sessions with other frames in place of ``frame``: those that break another rule.
+
+    ``value`` is their id, or the piece that they hold.
+    """
+    for raw in raws:
+        line = raw.replace(b"%b", value) + b"\n"
+        data = case.data[: frame.start] + line + case.data[frame.end :]
+        if _rule_at(like(case, data), frame.start) not in ("", frame.rule):
+            yield data
+
+
+def pieces(case: Case, frame: FrameVerdict) -> Iterator[tuple[str, list[bytes]]]:
+    """For each piece of a frame that could be kept: sessions with that alone in its place."""
+    for name, value in _held(case, frame):
+        yield name, list(instead(case, frame, _KEPT[name], value))
+
+
+def _held(case: Case, frame: FrameVerdict) -> Iterator[tuple[str, bytes]]:
+    raw = case.data[frame.start : frame.end]
+    if hit := _ID.search(raw):
+        yield "id", hit[1]
+    token = json.dumps(Contract().token).encode()
+    if token in raw:
+        yield "token", token
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(value, dict):
+        yield from _members(value)
+
+
+def _members(value: dict[str, object]) -> Iterator[tuple[str, bytes]]:
+    if isinstance(value.get("method"), str):
+        yield "method", json.dumps(value["method"]).encode()
+    params = value.get("params")
+    if isinstance(params, dict) and isinstance(params.get("arguments"), dict):
+        yield "arguments", json.dumps(params["arguments"]).encode()
+
+
+def without_calls(case: Case, frame: FrameVerdict) -> bytes:
+    """A session up to ``frame`` and no further, without the calls that were granted before."""
+    before = [each for each in _frames(case) if each.start < frame.start and not each.calls]
+    return b"".join(case.data[each.start : each.end] for each in [*before, frame])
+
+
+def _frames(case: Case) -> tuple[FrameVerdict, ...]:
+    return judge_session(case.data, Contract(version=case.version, policy="continue")).frames
+
+
+def _rule_at(case: Case, start: int) -> str:
+    return next((each.rule for each in _frames(case) if each.start == start), "")
