@@ -38,6 +38,7 @@ def measure() -> dict[str, object]:
         "grammar, damaged sessions/s": _damaged(),
         "grammar, JSON texts/s": _texts(),
         "judge, frames/s": _judge(_good),
+        "judge, frames/s of about 300 bytes": _judge(_longer),
         "judge, frames/s of 300 bytes and 60 values": _judge(_dense),
         "gateway over orjson, sessions/s": _gateway(),
         "parser loop, cost against the parsers alone": _loop(),
@@ -84,6 +85,14 @@ def _judge(make: Callable[[RandomSource], Case]) -> float:
         return sum(len(judge_session(data, contract).frames) for data in islice(cases, 300))
 
     return _best(work)
+
+
+def _longer(source: RandomSource) -> Case:
+    """Frames of the grammar whose length is near 300 bytes."""
+    frames: list[Frame] = []
+    while len(frames) < 4:
+        frames += [each for each in _good(source).frames if 240 <= len(each.raw) <= 360]
+    return Case(tuple(frames))
 
 
 def _dense(source: RandomSource) -> Case:
