@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from fuzz.commands.options import write
-from fuzz.compare.accept import accepted, marked, record
+from fuzz.compare.accept import Accepted, accepted, marked, record, writable
 from fuzz.compare.formats import FORMATS
 from fuzz.compare.notation import parse
 from fuzz.compare.report import Report
@@ -77,7 +77,9 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     if len(specs) < 2:
         raise UsageError("a comparison takes two sides or more", "name OLD and NEW")
     inputs = [parse(text) for text in only]
-    known = accepted(accept) if accept is not None and accept.exists() else frozenset()
+    known = _accepted(accept)
+    if out is not None:
+        Store(out).prepare()
     sides = [_prepared(spec, python, cache) for spec in specs]
     budget = Budget(seconds, workers or max(1, (os.cpu_count() or 2) // len(sides)))
     words = _command(specs, python, corpus, ["--seed", str(seed), "--seconds", f"{seconds:g}"])
@@ -90,6 +92,15 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     if out is not None:
         _keep(out, report, python or "", cache)
     return FOUND if report.different else NOTHING
+
+
+def _accepted(path: Path | None) -> Accepted:
+    if path is None:
+        return frozenset()
+    if path.exists():
+        return accepted(path)
+    writable(path)
+    return frozenset()
 
 
 def _prepared(spec: str, python: str | None, cache: Path | None) -> Side:
@@ -108,7 +119,6 @@ def _command(
 
 def _keep(out: Path, report: Report, python: str, cache: Path | None) -> None:
     store = Store(out)
-    store.prepare()
     count = 0
     for pair in report.pairs:
         raws = [parse(found.spelled) for found in pair.changed if found.spelled]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from pathlib import Path
 from fuzz.compare.report import Compared
 from fuzz.errors import UsageError
 
-__all__ = ["Accepted", "accepted", "marked", "record"]
+__all__ = ["Accepted", "accepted", "marked", "record", "writable"]
 
 Accepted = frozenset[tuple[str, str, str]]
 """Old library, new library and class name of every accepted difference."""
@@ -31,6 +32,14 @@ def accepted(path: Path) -> Accepted:
             f"{path} is no readable list of accepted differences ({type(error).__name__})",
             "mend it, or move it away and run again to have it written anew",
         ) from error
+
+
+def writable(path: Path) -> None:
+    """Try to write beside ``path``, before the time of a run is spent. Raises UsageError."""
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
 def marked(pair: Compared, known: Accepted) -> Compared:
@@ -61,6 +70,10 @@ def record(path: Path, pairs: Iterable[Compared]) -> int:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        reason = error.strerror or type(error).__name__
-        raise UsageError(f"cannot write to {path}: {reason}", "choose another --accept") from error
+        raise _unwritable(path, error) from error
     return len(rows)
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    reason = error.strerror or type(error).__name__
+    return UsageError(f"cannot write to {path}: {reason}", "choose another --accept")

@@ -146,6 +146,12 @@ def test_a_side_that_cannot_be_had_is_named(run):
         run("compare", "json", "python:2.1")
 
 
-def test_accepted_file_in_a_place_that_cannot_be_written_is_named(run):
-    with pytest.raises(UsageError, match="cannot write"):
-        run(*NAN, "--accept", "absent/accepted.json")
+@pytest.mark.parametrize(("option", "where"), [("--out", "taken"), ("--accept", "absent/a.json")])
+def test_a_place_that_cannot_be_written_is_told_before_the_run(
+    run, tmp_path, capsys, option, where
+):
+    (tmp_path / "taken").touch()
+    with pytest.raises(UsageError, match=f"cannot write to {where}"):
+        run(*NAN, option, where)
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "")
