@@ -79,7 +79,10 @@ def main() -> None:
         click.echo(error.format_message(), err=True)
         code = USAGE
     except click.ClickException as error:
-        code = _complain(USAGE, error.format_message().rstrip("."), "see --help")
+        said = error.format_message().replace(
+            "\n\t", " "
+        )  # click lists choices on lines of their own
+        code = _complain(USAGE, said.rstrip("."), "see --help")
     except SystemExit as error:
         code = _complain(USAGE, f"a target ended the process ({error.code})", "see its module")
     except Exception as error:  # noqa: BLE001 - the last place that can say whose fault it is

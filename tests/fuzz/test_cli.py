@@ -111,6 +111,12 @@ def test_wrong_usage_of_a_campaign_exits_2(wirefence, words, sentence: str) -> N
     assert sentence in ran.complaint()
 
 
+def test_choices_that_click_lists_on_lines_of_their_own_are_said_on_one(wirefence) -> None:
+    ran = wirefence("fuzz")
+    assert ran.code == 2
+    assert "Choose from: fuzz_parsers, fuzz_gateway," in ran.complaint()
+
+
 @pytest.mark.parametrize(
     "metadata", [b"", b"[]", b"{}", b'{"signature": 5}', b"\xff", b"[" * 100_000]
 )
