@@ -99,5 +99,6 @@ def _attempt(options: Sequence[str]) -> str:
 def _startable(launch: Launch) -> bool:
     command = launch.argv[0] if launch.argv else ""
     if "/" in command:
-        return os.access((launch.cwd or Path()) / command, os.X_OK)
+        program = (launch.cwd or Path()) / command
+        return program.is_file() and os.access(program, os.X_OK)
     return shutil.which(command, path=launch.env.get("PATH")) is not None

@@ -102,6 +102,6 @@ def test_a_file_name_cannot_forge_the_end_of_a_call() -> None:
 
 def test_a_command_that_cannot_start_is_left_to_complain_for_itself(tmp_path):
     (tmp_path / "unexecutable").write_bytes(b"")
-    for command in ("no-such-command-wf", "./unexecutable", str(tmp_path)[1:] + "/absent"):
+    for command in ("no-such-command-wf", "./unexecutable", "./absent/program", str(tmp_path)):
         launch = Launch((command,), {}, tmp_path)
         assert Strace().wrap(launch) == launch
