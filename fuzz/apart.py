@@ -75,7 +75,7 @@ def telling(pipe: Connection) -> Iterator[None]:
     except (TargetError, UsageError) as error:
         pipe.send(Failed(error.cause, error.hint))
     except SystemExit:
-        pipe.send(Failed("a target's factory ended the process", "A factory returns a gateway"))
+        pipe.send(Failed("a target's factory ended the process", "a factory returns a gateway"))
     except Exception as error:  # noqa: BLE001 - a child has nobody else to tell
         with suppress(OSError):  # a full stderr must not take the word away
             traceback.print_exc()

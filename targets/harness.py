@@ -123,18 +123,18 @@ def load_factory(spec: str) -> GatewayFactory:
     if not colon or not all(
         part.isidentifier() for part in [*module_name.split("."), *path.split(".")]
     ):
-        raise TargetError(f"{spec!r} does not name a factory", "Write package.module:factory")
+        raise TargetError(f"{spec!r} does not name a factory", "write package.module:factory")
     module = _import(module_name)
     try:
         found: object = reduce(getattr, path.split("."), module)
     except AttributeError:
         raise TargetError(
-            f"module {module_name} has no {path}", "Check the name after the colon"
+            f"module {module_name} has no {path}", "check the name after the colon"
         ) from None
     if not callable(found):
         raise TargetError(
             f"{spec} is {type(found).__name__}, not a factory",
-            "A factory is called with (act, contract) and returns a gateway",
+            "a factory is called with (act, contract) and returns a gateway",
         )
     return cast("GatewayFactory", found)
 
@@ -154,12 +154,12 @@ def _import(name: str) -> object:
         missing = error.name or name
         raise TargetError(
             f"cannot import {name}: no module named {missing}",
-            "Install it, or put its folder on PYTHONPATH",
+            "install it, or put its folder on PYTHONPATH",
         ) from error
     except Exception as error:
         raise TargetError(
             f"cannot import {name}: {error_name(error)}: {error}",
-            f"See why with: python -c 'import {name}'",
+            f"see why with: python -c 'import {name}'",
         ) from error
 
 
@@ -169,7 +169,7 @@ def _open(name: str, factory: GatewayFactory, recorder: Recorder, contract: Cont
     except Exception as error:
         raise TargetError(
             f"target {name}: its factory failed: {error_name(error)}: {error}",
-            "A factory is called with (act, contract) and returns a gateway",
+            "a factory is called with (act, contract) and returns a gateway",
         ) from error
 
 
