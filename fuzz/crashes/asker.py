@@ -12,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fuzz.crashes.causes import first_rejected, good, kind_of, readings_in, request, to_refuse
+from fuzz.crashes.causes import (
+    call,
+    first_rejected,
+    good,
+    kind_of,
+    readings_in,
+    rejected,
+    to_refuse,
+)
 from fuzz.crashes.same import same
 from fuzz.crashes.shelf import Entry
 from fuzz.crashes.standins import (
@@ -54,13 +62,16 @@ class _Said:
     other: str = ""
 
 
+_Key = tuple[str, bytes, tuple[int, ...], str]
+"""The target that was asked, and the bytes, pauses and version of the case."""
+
+
 @dataclass(slots=True)
 class Asker:
-    """Finds the causes of findings by trying other cases on their targets."""
+    """Finds the causes of findings by trying other cases on their targets, each once."""
 
     run: Run
-    _takes: dict[tuple[str, bytes, str], bool] = field(default_factory=dict)
-    _always: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    _seen: dict[_Key, Collection[Finding]] = field(default_factory=dict)
 
     def cause(self, entry: Entry) -> _Said:
         """What a finding comes from; empty where it is what its signature says."""
@@ -84,26 +95,42 @@ class Asker:
         paused = bool(entry.case.cuts) and not self._shows(entry, case_from_bytes(entry.case.data))
         if paused and self._found(entry, good(entry.case.version)):
             return _Said("a frame in pieces")
-        frame = self._culprit(entry)
-        if frame is None:
+        frames = self._culprits(entry)
+        if not frames:
             return _Said(self._unframed(entry))
-        said = self._disguise(entry, frame) or _Said(self._of(entry, frame))
+        tried = (self._blamed(entry, frame) for frame in frames)
+        said = next((each for each in tried if each.cause), _Said(kind_of(entry.case, frames[0])))
         return replace(said, cause=f"{said.cause}, in pieces") if paused else said
+
+    def _blamed(self, entry: Entry, frame: FrameVerdict) -> _Said:
+        """The cause if ``frame`` is to blame; none if another would do and is not to blame."""
+        self._foresee(entry, frame)
+        return self._disguise(entry, frame) or _Said(self._of(entry, frame))
+
+    def _foresee(self, entry: Entry, frame: FrameVerdict) -> None:
+        """Run at once what is asked about nearly every frame: each run may be a process."""
+        case = entry.case
+        tried = [next(instead(case, frame, raws), b"") for raws in KINDS]
+        tried += [case.data[: frame.end], case.data[: frame.start] + case.data[frame.end :]]
+        self._ask(entry, [like(case, data) for data in tried if data])
 
     def _of(self, entry: Entry, frame: FrameVerdict) -> str:
         """What of a frame is the cause, and what was done with it."""
         itself = self._like_it(entry, entry.case.data[: frame.end])
         if self._general(entry, frame):
-            return f"any rejected frame: {entry.metadata.rule if itself else self._next(entry)}"
+            done = entry.metadata.rule if itself else self._next(entry)
+            return f"any rejected frame: {done}" if done else ""
         reading = self._reading(entry, frame)
         kept = "" if reading or itself else self._kept(entry, frame)
         return reading or kept or kind_of(entry.case, frame) + self._needed(entry, frame)
 
     def _next(self, entry: Entry) -> str:
-        """What becomes of a good request after a rejected frame."""
-        found = self._found(entry, UNREADABLE[0] + b"\n" + request(entry.case.version) + b"\n")
-        lost = any(each.rule == "reply-missing" or _unserved(each) for each in found)
-        return "what follows is lost" if lost else "what follows is served"
+        """What becomes of a good call after a rejected frame, if not what should."""
+        found = self._found(entry, call(entry.case.version, "a", UNREADABLE[0] + b"\n"))
+        if any(each.rule == "reply-missing" or _unserved(each) for each in found):
+            return "what follows is lost"
+        wrong = {each.signature for each in found} - self.always(entry)
+        return "what follows is served" if wrong else ""
 
     def _kept(self, entry: Entry, frame: FrameVerdict) -> str:
         """The piece of a rejected frame that shows in what follows, whatever is wrong with it."""
@@ -133,15 +160,15 @@ class Asker:
         )
         return " in place of every reply" if every else " in place of results"
 
-    def _culprit(self, entry: Entry) -> FrameVerdict | None:
-        """The first frame to be rejected, or to be refused unless a good call does as well."""
-        frame = first_rejected(entry.case)
-        if frame is None or frame.reply == "optional-error":
-            return frame
-        call = CALL.replace(b"%b", OWN_ID) + b"\n"
-        data = entry.case.data[: frame.start] + call + entry.case.data[frame.end :]
+    def _culprits(self, entry: Entry) -> list[FrameVerdict]:
+        """Frames to be rejected, or one to be refused unless a good call does as well."""
+        frames = rejected(entry.case)
+        if not frames or frames[0].reply == "optional-error":
+            return frames
+        line = CALL.replace(b"%b", OWN_ID) + b"\n"
+        data = entry.case.data[: frames[0].start] + line + entry.case.data[frames[0].end :]
         shown = [each for each in self._found(entry, data) if each.oracle == entry.metadata.oracle]
-        return None if {each.signature for each in shown} - self.always(entry) else frame
+        return [] if {each.signature for each in shown} - self.always(entry) else frames
 
     def _unread(self, entry: Entry) -> Finding | None:
         """What hides a reply that is said to be missing: stdout that cannot be read."""
@@ -192,34 +219,36 @@ class Asker:
         return ""
 
     def _reads(self, entry: Entry, data: bytes) -> bool:
-        key = family(entry), data, entry.case.version
-        if key not in self._takes:
-            found = self._found(entry, data)
-            self._takes[key] = any(
-                each.oracle == "non-action"
-                or each.rule == "reply-to-rejected"
-                or (each.oracle == "transcript" and each.signature not in self.always(entry))
-                for each in found
-            )
-        return self._takes[key]
+        return any(
+            each.oracle == "non-action"
+            or each.rule == "reply-to-rejected"
+            or (each.oracle == "transcript" and each.signature not in self.always(entry))
+            for each in self._found(entry, data)
+        )
 
     def _found(self, entry: Entry, data: bytes) -> Collection[Finding]:
-        (found,) = self.run(entry, [like(entry.case, data)])
+        (found,) = self._ask(entry, [like(entry.case, data)])
         return found
 
     def _shows(self, entry: Entry, case: Case) -> bool:
-        (found,) = self.run(entry, [case])
+        (found,) = self._ask(entry, [case])
         return any(map(same(entry.metadata.finding()), found))
 
     def always(self, entry: Entry) -> frozenset[str]:
         """What its target shows of a session in which all is good."""
-        version = entry.case.version
-        key = family(entry), version
-        if key not in self._always:
-            case = case_from_bytes(good(version), protocol=version)
-            (found,) = self.run(entry, [case])
-            self._always[key] = frozenset(each.signature for each in found)
-        return self._always[key]
+        case = case_from_bytes(good(entry.case.version), protocol=entry.case.version)
+        (found,) = self._ask(entry, [case])
+        return frozenset(each.signature for each in found)
+
+    def _ask(self, entry: Entry, cases: Sequence[Case]) -> list[Collection[Finding]]:
+        """What the target shows of some cases; all that are new are run at once."""
+        target = f"{entry.metadata.target} {entry.metadata.command}"
+        keys = [(target, case.data, tuple(case.cuts), case.version) for case in cases]
+        new = {key: case for key, case in zip(keys, cases, strict=True) if key not in self._seen}
+        if new:
+            found = self.run(entry, list(new.values()))
+            self._seen |= dict(zip(new, found, strict=True))
+        return [self._seen[key] for key in keys]
 
 
 def _alike(entry: Entry, found: Finding) -> bool:

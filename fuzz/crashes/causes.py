@@ -22,10 +22,12 @@ from strategies.records import Case, Version
 __all__ = [
     "READINGS",
     "Reading",
+    "call",
     "first_rejected",
     "good",
     "kind_of",
     "readings_in",
+    "rejected",
     "request",
     "to_refuse",
 ]
@@ -130,13 +132,17 @@ def _with_member(value: bytes) -> Callable[[bytes, Version], bytes]:
 
 
 def _call(_spelling: bytes, version: Version) -> bytes:
-    opening = request(version)
-    call = json.loads(request(version, 1)) | {"method": "tools/call"}
-    arguments = {"action": 0}
-    meta = call["params"].get("_meta")
-    call["params"] = {"name": "record", "arguments": arguments} | ({"_meta": meta} if meta else {})
+    return call(version, 0)
+
+
+def call(version: Version, action: object, before: bytes = b"") -> bytes:
+    """A session with one call, and with other lines before that."""
+    made = json.loads(request(version, 1)) | {"method": "tools/call"}
+    meta = made["params"].get("_meta")
+    made["params"] = {"name": "record", "arguments": {"action": action}}
+    made["params"] |= {"_meta": meta} if meta else {}
     between = b"" if version == "2026-07-28" else _READY
-    return opening + b"\n" + between + json.dumps(call).encode() + b"\n"
+    return request(version) + b"\n" + between + before + json.dumps(made).encode() + b"\n"
 
 
 def good(version: Version) -> bytes:
@@ -279,9 +285,14 @@ READINGS: tuple[Reading, ...] = (
 
 def first_rejected(case: Case) -> FrameVerdict | None:
     """The first frame that has to be rejected, else the first that has to be refused."""
+    return next(iter(rejected(case)), None)
+
+
+def rejected(case: Case) -> list[FrameVerdict]:
+    """The frames that have to be rejected, else the first that has to be refused."""
     judgement = judge_session(case.data, Contract(version=case.version, policy="continue"))
     odd = [frame for frame in judgement.frames if frame.rule]
-    return next((each for each in odd if each.reply == "optional-error"), odd[0] if odd else None)
+    return [each for each in odd if each.reply == "optional-error"] or odd[:1]
 
 
 def kind_of(case: Case, frame: FrameVerdict) -> str:

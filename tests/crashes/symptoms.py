@@ -1,13 +1,14 @@
 """What short campaigns found in every planted gateway, made small, as pinned in a table.
 
-``python -m tests.crashes.symptoms FOLDER`` makes the table anew from one store of minimized
-findings for each fault (``wirefence campaign --target planted:NAME --out FOLDER/NAME``, then
-``wirefence minimize --all --from FOLDER/NAME``).
+``python -m tests.crashes.symptoms FOLDER`` makes the table anew from stores of minimized findings,
+one for each fault. Those that are not below FOLDER are made first, with generated cases and one
+worker: the better part of an hour for all.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
@@ -18,15 +19,16 @@ from fuzz.crashes.cuts import after_every_byte
 from fuzz.crashes.schema import describe
 from fuzz.crashes.shelf import Entry, scan
 from fuzz.crashes.simpler import order
+from fuzz.errors import FOUND, NOTHING
 from fuzz.examine import Examiner, GatewayTarget
 from fuzz.store import case_from_bytes
 from oracles.records import Finding
 from strategies.records import Case
-from targets.planted import BY_NAME
+from targets.planted import BY_NAME, PLANTED
 from targets.planted.records import Planted
 
 TABLE = Path(__file__).with_name("symptoms.json")
-_LONGEST, _MOST = 2_000, 10
+_LONGEST, _MOST, _CASES = 2_000, 10, 2_000
 _SHORT = {
     "<initialize>": '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"",'
     '"capabilities":{},"clientInfo":{"name":"","version":""}}}\n',
@@ -97,8 +99,26 @@ def _chosen(found: Iterable[Case]) -> list[list[str]]:
     return rows[:: max(1, -(-len(rows) // _MOST))]
 
 
+def _store(folder: Path) -> Path:
+    """The minimized findings of the fault that a folder is named after, made if there are none."""
+    made = folder.exists()
+    for words in (
+        ("campaign", "--target", f"planted:{folder.name}", "--cases", _CASES, "--out", folder),
+        ("minimize", "--all", "--from", folder),
+    ):
+        if not made:
+            command = [sys.executable, "-m", "fuzz", *map(str, words), "--workers", "1"]
+            ended = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+            if ended.returncode not in (NOTHING, FOUND):
+                raise SystemExit(ended.returncode)
+    return folder
+
+
 def main(folder: Path) -> None:
-    table = {name: _chosen(e.case for e in scan(folder / name).entries) for name in BY_NAME}
+    table = {
+        each.name: _chosen(e.case for e in scan(_store(folder / each.name), findings=True).entries)
+        for each in PLANTED
+    }
     TABLE.write_text(json.dumps(table, indent=0) + "\n")
 
 
