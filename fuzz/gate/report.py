@@ -80,7 +80,8 @@ def _verdict(report: Report) -> Iterator[str]:
     total = sum((a.sent for a in tally.attempts.values()), 0)
     also = f" ({known} more are expected)" if known else ""
     name = facts.name or facts.label
-    yield printable(f"{name} {facts.release}, MCP {facts.version}: {summed(report.flaws)}{also}")
+    said = "no verdict" if verdict(report) == "none" else summed(report.flaws)
+    yield printable(f"{name} {facts.release}, MCP {facts.version}: {said}{also}")
     if report.gap:
         yield f"NO PASS: {report.gap}"
     yield (

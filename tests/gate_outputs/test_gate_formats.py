@@ -188,6 +188,7 @@ def test_a_run_that_is_no_pass_is_none_in_any_form() -> None:
     assert "interrupted" in invocation["toolExecutionNotifications"][0]["message"]["text"]
     assert "**No pass**: the run was interrupted" in markdown(made)
     assert "NO PASS: the run was interrupted" in as_table(made)
+    assert as_table(made).splitlines()[0].endswith(": no verdict")
     assert (verdict(made), json.loads(as_json(made))["verdict"]) == ("none", "none")
     assert verdict(report(flaw(), gap="x")) == "findings"
     assert verdict(report(replace(flaw(), known=True))) == "pass"
