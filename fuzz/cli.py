@@ -79,9 +79,8 @@ def main() -> None:
         click.echo(error.format_message(), err=True)
         code = USAGE
     except click.ClickException as error:
-        said = error.format_message().replace(
-            "\n\t", " "
-        )  # click lists choices on lines of their own
+        # click lists choices below each other
+        said = error.format_message().replace("\n\t", " ")
         code = _complain(USAGE, said.rstrip("."), "see --help")
     except SystemExit as error:
         code = _complain(USAGE, f"a target ended the process ({error.code})", "see its module")
