@@ -59,6 +59,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         for each in shelf.problems:
             click.echo(problem(each), err=True)
         entries = list(shelf.entries)
+        if not entries:
+            write(f"There is nothing to minimize below {cut(str(folder))}.")
     else:
         entries = pick(names, (folder, REPRODUCERS))
     return _all(entries, terms)

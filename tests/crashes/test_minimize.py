@@ -115,6 +115,11 @@ def test_names_and_all_exclude_each_other(wirefence: Wirefence):
             wirefence("minimize", *words)
 
 
+def test_a_folder_without_findings_is_told(here: Path, wirefence: Wirefence):
+    ran = wirefence("minimize", "--all", "--from", "empty")
+    assert (ran.code, ran.out) == (0, "There is nothing to minimize below empty.\n")
+
+
 def test_out_of_time_keeps_the_best_so_far_and_goes_on_later(here: Path, wirefence: Wirefence):
     entry = filed(here / "f", noisy(b"[NaN]\n", 40), "parser:ujson", "nan")
     ran = wirefence("minimize", str(entry.path), "--limit", "6")
