@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -155,3 +158,18 @@ def test_a_place_that_cannot_be_written_is_told_before_the_run(
         run(*NAN, option, where)
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "")
+
+
+def test_told_to_end_it_reports_what_it_has(tmp_path):
+    words = [sys.executable, "-m", "fuzz", "compare", "json", "simplejson", "--seconds", "600"]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "comparisons" in line and " 0 classes" not in line:
+            break
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "(interrupted)" in out.splitlines()[0]
