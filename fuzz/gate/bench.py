@@ -8,11 +8,7 @@ what it does with the very bytes of the bad ones, sent blindly, is all that can 
 from __future__ import annotations
 
 import importlib.util
-import os
-import resource
-import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,12 +17,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
+from fuzz.gate.bench_peer import PEER, calls_per_second
 from fuzz.gate.cases import Maker
 from fuzz.gate.lab import Lab, Ready, ready
 from fuzz.gate.learn import learn
-from fuzz.gate.queue import apart
 from fuzz.gate.records import Facts, Nominee, Options, Trial
-from fuzz.gate.splice import Remembered, Templates, is_template, splice
+from fuzz.gate.splice import Copy, Remembered, Templates, like
 from fuzz.gate.warm import Warm
 from fuzz.gate.wire import INITIALIZED, Names, Wording, initialize
 from targets.command.memory import cpu_of_group
@@ -39,9 +35,6 @@ _GROUPS = 4_000
 """Trials of one measurement at most; slow servers get through less of them."""
 _LONGEST = 3.0
 """Seconds of one measurement."""
-_PEER = "mcp-fuzzer"
-_PEER_RUNS = (20, 220)
-_PEER_LONGEST = 90.0
 _NOMINEE = Nominee("record", '{"action":"{nonce}"}')
 _LOOP = """\
 import json, sys
@@ -88,9 +81,8 @@ def measure() -> dict[str, object]:
     damage vocabulary in one write, nothing read into the replies. ``in the pipe`` is the gate with
     trials that were made before: sent, waited for, and led back to their trials. ``judged`` is the
     gate as it is: trials are made, judged, and sent again as copies while new ones are made. The
-    peer sends one call at a time, with arguments good or bad, and judges its reply; its figures are
-    without its start. Processor time is of fuzzer and server together: a busy machine spoils
-    ratios of wall time, but not those.
+    peer's rate is that of the calls which reach the server. Processor time is of gate and server
+    together: a busy machine spoils ratios of wall time.
     """
     figures: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -101,7 +93,7 @@ def measure() -> dict[str, object]:
 
 def _figures(launch: Launch, folder: str) -> dict[str, object]:
     rates = _rates(launch)
-    peer = _peer(launch, folder)
+    peer = calls_per_second(launch, Path(folder))
     said: dict[str, object] = {
         "good frames/s, pipelined": round(rates.good),
         "bad frames/s, blindly": round(rates.blind),
@@ -112,14 +104,11 @@ def _figures(launch: Launch, folder: str) -> dict[str, object]:
         "in the pipe against good": round(rates.piped / rates.good, 2),
         "in the pipe against blindly": round(rates.piped / rates.blind, 2),
     }
-    if not isinstance(peer, str):
-        rate, cpu = peer
-        said[f"{_PEER}, calls/s"] = round(rate, 1)
-        said[f"{_PEER}, processor us/call"] = round(cpu * 1e6)
-        said[f"judged against {_PEER}"] = round(rates.judged / rate, 1)
-        said["the same by processor time"] = round(cpu / rates.cpu, 1)
+    if isinstance(peer, str):
+        said[PEER] = peer
     else:
-        said[_PEER] = peer
+        said[f"{PEER}, calls/s"] = round(peer)
+        said[f"judged against {PEER}"] = round(rates.judged / peer, 1)
     return said
 
 
@@ -178,8 +167,10 @@ def _copies(maker: Maker, facts: Facts) -> list[Ready]:
     """The vocabulary again and again under new names, as far as it can stay in the pipe."""
     contract, numbers = facts.contract("strict"), count(1)
     every = [ready(trial, contract) for trial in maker.damage(numbers) if trial.warm]
-    kept = [each for each in every if is_template(each) and not apart(each)]
-    return [splice(kept[at % len(kept)], next(numbers)) for at in range(_GROUPS)]
+    templates = Templates(numbers)
+    for each in every:
+        templates.offer(each)
+    return [*filter(None, (templates.copy() for _ in range(_GROUPS)))]
 
 
 def _blindly(lab: Lab, maker: Maker, trials: Iterable[Trial]) -> float:
@@ -222,6 +213,8 @@ def _piped(lab: Lab, facts: Facts, trials: Iterable[Ready]) -> float:
 
 
 def _frames(prepared: Ready) -> int:
+    if isinstance(prepared, Copy):
+        return prepared.parcel.data.count(b"\n")
     return prepared.trial.case.data.count(b"\n", prepared.trial.opening)
 
 
@@ -241,7 +234,7 @@ def _judge(lab: Lab, facts: Facts, maker: Maker, rates: _Rates) -> None:
         ):
             known.judge(prepared, seen)
             frames += _frames(prepared)
-            fresh += 0 if prepared.trial.origin else _frames(prepared)
+            fresh += 0 if like(prepared).trial.origin else _frames(prepared)
         rate = frames / (time.monotonic() - began)
         cpu = time.process_time() + cpu_of_group(pid) - cpu
         if rate > rates.judged:
@@ -253,34 +246,3 @@ def _judge(lab: Lab, facts: Facts, maker: Maker, rates: _Rates) -> None:
 def _turns(maker: Maker, numbers: Iterator[int]) -> Iterator[Trial]:
     for turn in count():
         yield from replace(maker, seed=turn).damage(numbers)
-
-
-def _peer(launch: Launch, folder: str) -> tuple[float, float] | str:
-    """Calls per second and processor seconds of one call of a public fuzzer on the same server.
-
-    Without starts: the slope between a few calls and many. A sentence where it has none.
-    """
-    if not shutil.which(_PEER):
-        return f"not on PATH; install {_PEER} into an environment of its own"
-    endpoint = shlex.join(launch.argv)
-    try:
-        few, many = (_peer_seconds(endpoint, runs, folder) for runs in _PEER_RUNS)
-    except subprocess.TimeoutExpired:
-        return f"made no {_PEER_RUNS[1]} calls within {_PEER_LONGEST:.0f} s"
-    calls = _PEER_RUNS[1] - _PEER_RUNS[0]
-    wall, cpu = (max(more - less, 0.001) for less, more in zip(few, many, strict=True))
-    # On a busy machine the slope can be less than what the processors have computed.
-    wall = max(wall, cpu / len(os.sched_getaffinity(0)))
-    return calls / wall, cpu / calls
-
-
-def _peer_seconds(endpoint: str, runs: int, folder: str) -> tuple[float, float]:
-    """Wall and processor time of one run with that many calls."""
-    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = ("--mode", "tools", "--protocol", "stdio", "--endpoint", endpoint, "--runs", str(runs))
-    subprocess.run(  # noqa: S603 - a fuzzer that the user has installed
-        (_PEER, *words), cwd=folder, capture_output=True, timeout=_PEER_LONGEST, check=False
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return time.monotonic() - began, cpu

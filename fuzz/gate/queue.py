@@ -13,13 +13,10 @@ from dataclasses import dataclass, field
 
 from fuzz.gate.lab import Ready
 from fuzz.gate.splice import Templates
-from fuzz.gate.traffic import last_ids
-from fuzz.gate.wire import Names
 
-__all__ = ["Queue", "apart", "fenced", "sentinel"]
+__all__ = ["Queue"]
 
-_LONG = 65_536
-_COPIES = 15
+_COPIES = 31
 """For each new trial, where a server would have to wait for it."""
 
 
@@ -53,24 +50,3 @@ class Queue:
     @property
     def empty(self) -> bool:
         return self.spent and not self.again and not self.apart
-
-
-def apart(prepared: Ready) -> bool:
-    """Whether a trial needs the server for itself.
-
-    It asks for pauses, which a full pipe would swallow, takes megabytes, or spoils its sentinel.
-    """
-    case = prepared.trial.case
-    if case.cuts or len(case.data) > _LONG:
-        return True
-    return not fenced(prepared) and sentinel(prepared) in case.data
-
-
-def sentinel(prepared: Ready) -> bytes:
-    """The raw id of a trial's sentinel."""
-    return Names(prepared.trial.number).ident("s")
-
-
-def fenced(prepared: Ready) -> bool:
-    """Whether a trial ends in its sentinel; shrinking may have taken it away."""
-    return (str, sentinel(prepared).strip(b'"').decode()) in last_ids(prepared)

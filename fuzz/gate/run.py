@@ -41,7 +41,7 @@ from fuzz.gate.records import (
 )
 from fuzz.gate.redact import Redactor
 from fuzz.gate.smoke import at_the_end, missing_tools, prepared_crowd
-from fuzz.gate.splice import Remembered, Templates
+from fuzz.gate.splice import Remembered, Templates, like
 from fuzz.gate.startup import Starts, StartupFinding
 from fuzz.gate.verdicts import Charge, acted, usable
 from fuzz.gate.warm import Warm
@@ -244,11 +244,13 @@ class _Runner:
 
         late = partial(self._late, _MORE_SHARE if templates else _WARM_SHARE)
         for prepared, seen in self.warm.screen(made(), late, templates=templates):
-            left.discard(prepared.trial.number)
+            trial = like(prepared).trial
+            if not trial.origin:
+                left.discard(trial.number)
             charges = self.judge.judge(prepared, seen)
             # How often files changed between two looks is told in fresh processes only.
             certain = [c for c in charges if c.finding.rule not in _COUNTED]
-            self._count(prepared, certain)
+            self._count(like(prepared), certain)
             for charge in charges:
                 self.pursuit.suspect(prepared, charge.finding.signature)
         return not left

@@ -6,7 +6,8 @@ all names stand in the bytes as they are: what an encoding hides would keep the 
 would a name that the damage cut short. Such a trial is no template.
 
 What was seen of a copy is judged in the same way: where it equals, but for the names, what was seen
-of the template before, so do the charges.
+of the template before, so do the charges. Most copies are never looked into, so a copy is but bytes
+to be sent and ids to be waited for until somebody does.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from fuzz.gate.lab import Ready
+from fuzz.gate.parcel import Parcel, apart, fenced, foreign_ids, stem_of
 from fuzz.gate.records import Facts, Seen
-from fuzz.gate.traffic import foreign_ids
 from fuzz.gate.verdicts import Charge, judge
-from fuzz.gate.wire import TOKEN, Names
+from fuzz.gate.wire import TOKEN
 from oracles.records import Call, FrameVerdict, Judgement
 from strategies.records import Frame
 
-__all__ = ["Remembered", "Templates", "is_template", "splice"]
+__all__ = ["Copy", "Remembered", "Templates", "is_template", "like", "splice"]
 
 _MOST = 2_048
 _STEP = 1_021
@@ -43,23 +44,19 @@ def is_template(prepared: Ready) -> bool:
     if (
         not trial.warm
         or {trial.family, trial.name} & _HIDING
-        or trial.case.cuts
+        or apart(prepared)
+        or not fenced(prepared)
         or foreign_ids(prepared)
     ):
         return False
-    data, stem = trial.case.data, _stem(trial.number)
+    data, stem = trial.case.data, stem_of(trial.number)
     return all(match.group().startswith(stem) for match in TOKEN.finditer(data))
-
-
-def _stem(number: int) -> bytes:
-    """What all names of one trial begin with."""
-    return Names(number).action("").encode()
 
 
 def splice(prepared: Ready, number: int) -> Ready:
     """A template under the names of ``number``, as if it had been made and judged with them."""
     trial = prepared.trial
-    old, new = _stem(trial.number), _stem(number)
+    old, new = stem_of(trial.number), stem_of(number)
     before, after = old.decode(), new.decode()
     frames = tuple(
         Frame(frame.raw.replace(old, new), frame.nonce.replace(before, after), frame.damage)
@@ -78,6 +75,34 @@ def splice(prepared: Ready, number: int) -> Ready:
     )
     whole = prepared.judgement
     return Ready(again, Judgement(judged, whole.closed_at, whole.tail), owed)
+
+
+class Copy(Ready):
+    """A template under other names, spliced only where it is looked into."""
+
+    __slots__ = ("parcel", "template")
+    template: Ready
+    parcel: Parcel
+
+    def __init__(self, template: Ready, parcel: Parcel) -> None:
+        object.__setattr__(self, "template", template)
+        object.__setattr__(self, "parcel", parcel)
+
+    def __getattr__(self, name: str) -> object:
+        """Called where a slot is empty: fill those of the base."""
+        if name not in Ready.__slots__:
+            raise AttributeError(name)
+        whole = splice(self.template, self.parcel.number)
+        for each in Ready.__slots__:
+            object.__setattr__(self, each, getattr(whole, each))
+        return getattr(whole, name)
+
+
+def like(prepared: Ready) -> Ready:
+    """A trial that is the same but for its names: the template of a copy, which it need not be
+    spliced for. The template's ``origin`` is set too, so that it counts as a copy.
+    """
+    return prepared.template if isinstance(prepared, Copy) else prepared
 
 
 def _renamed(frame: FrameVerdict, old: str, new: str) -> FrameVerdict:
@@ -120,16 +145,19 @@ class Templates:
 
     numbers: Iterator[int]
     copies: int = 0
-    _kept: list[Ready] = field(default_factory=list)
+    _kept: list[Copy] = field(default_factory=list)
     _next: int = 0
 
     def offer(self, prepared: Ready) -> None:
         """Keep a trial if it can be copied; the oldest makes room."""
         if is_template(prepared):
+            trial = prepared.trial
+            again = replace(prepared, trial=replace(trial, origin=trial.origin or trial.number))
+            kept = Copy(again, Parcel.of(prepared, trial.case.version))
             if len(self._kept) < _MOST:
-                self._kept.append(prepared)
+                self._kept.append(kept)
             else:
-                self._kept[prepared.trial.number % _MOST] = prepared
+                self._kept[trial.number % _MOST] = kept
 
     def copy(self) -> Ready | None:
         """One of them under names that nothing has used; ``None`` where there is none."""
@@ -137,7 +165,8 @@ class Templates:
             return None
         self._next += _STEP
         self.copies += 1
-        return splice(self._kept[self._next % len(self._kept)], next(self.numbers))
+        kept = self._kept[self._next % len(self._kept)]
+        return Copy(kept.template, kept.parcel.renamed(next(self.numbers)))
 
 
 @dataclass(slots=True)
@@ -150,22 +179,23 @@ class Remembered:
 
     def judge(self, prepared: Ready, seen: Seen) -> list[Charge]:
         """Every rule that was broken; the bytes of a charge may bear an earlier name."""
-        if not prepared.trial.origin:
+        if not like(prepared).trial.origin:
             return judge(prepared, seen, self.facts, self.base)
         key = _key(prepared, seen)
-        if key not in self._known:
+        known = self._known.get(key)
+        if known is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            self._known[key] = judge(prepared, seen, self.facts, self.base)
-        return self._known[key]
+            known = self._known[key] = judge(prepared, seen, self.facts, self.base)
+        return known
 
 
 def _key(prepared: Ready, seen: Seen) -> object:
-    stem = _stem(prepared.trial.number)
+    stem = prepared.parcel.stem if isinstance(prepared, Copy) else stem_of(prepared.trial.number)
     effects = tuple(
         (e.recorder, e.kind, e.detail.replace(stem, b""), e.content.replace(stem, b""))
         for e in seen.effects
     )
     lines = b"\n".join(seen.lines).replace(stem, b"")
     ended = seen.tail.replace(stem, b""), seen.complete, seen.alive, seen.ending, seen.status
-    return prepared.trial.origin, lines, effects, ended
+    return like(prepared).trial.origin, lines, effects, ended

@@ -13,42 +13,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
-from fuzz.gate.lab import Key, Ready, responses, spelled
+from fuzz.gate.lab import Key, Ready, responses
+from fuzz.gate.parcel import Parcel
 from fuzz.gate.wire import LAST, number_of, numbers_in, tokens_in
 from oracles.records import ReplyVerdict
 from oracles.transcript_judge import judge_reply
 from strategies.records import Version
 from targets.command.session import answered_ids
 
-__all__ = ["Flight", "Traffic", "foreign_ids", "last_ids", "warm_ids"]
+__all__ = ["Flight", "Traffic"]
 
 _SENTINEL = re.compile(rb'"id"[ \t\r]*:[ \t\r]*"wf([0-9a-f]{4}c\d{6})si"[^\n]*\n')
 _NUMBER = re.compile(rb"wf([0-9a-f]{4}c\d{6})[a-z]")
-_PLAIN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HARMLESS = ("", "mcp-method")
-
-
-def warm_ids(prepared: Ready) -> set[Key]:
-    """The ids that a trial waits for in a session that has had its handshake."""
-    opening = prepared.trial.opening
-    return {
-        (type(name), name)
-        for frame in prepared.judgement.frames
-        if frame.start >= opening
-        for name in frame.ids
-        if (type(name), name) in prepared.owed
-    }
-
-
-def last_ids(prepared: Ready) -> set[Key]:
-    """The id of the sentinel, where it is a request of its own."""
-    last = prepared.judgement.frames[-1:]  # shrinking may have left nothing at all
-    return {(type(name), name) for frame in last for name in frame.ids} & prepared.owed
-
-
-def foreign_ids(prepared: Ready) -> set[Key]:
-    """Ids that are owed a reply and bear no name of ours: a session may have each but once."""
-    return {key for key in warm_ids(prepared) if not tokens_in(spelled(key))}
 
 
 def _nameless(prepared: Ready) -> bool:
@@ -70,21 +47,17 @@ class Flight:
     """
 
     prepared: Ready
+    parcel: Parcel
+    number: int
     missing: set[bytes]
     others: set[Key]
     lines: list[bytes] = field(default_factory=list)
     doubted: bool = False
 
     @classmethod
-    def of(cls, prepared: Ready) -> Flight:
+    def of(cls, prepared: Ready, parcel: Parcel) -> Flight:
         """A trial as it is sent."""
-        keys = warm_ids(prepared)
-        plain = {key for key in keys if isinstance(key[1], str) and _PLAIN.fullmatch(key[1])}
-        return cls(prepared, {str(name).encode() for _, name in plain}, keys - plain)
-
-    @property
-    def number(self) -> int:
-        return self.prepared.trial.number
+        return cls(prepared, parcel, parcel.number, set(parcel.ids), set(parcel.others))
 
     @property
     def complete(self) -> bool:
@@ -118,11 +91,11 @@ class Traffic:
         self._ordered, self._latest = True, None
         self._owed.clear()
 
-    def depart(self, prepared: Ready) -> None:
+    def depart(self, prepared: Ready, parcel: Parcel) -> None:
         """A trial is sent."""
-        flight = Flight.of(prepared)
-        self.flying[flight.number] = flight
-        self._owed.update(dict.fromkeys(flight.others, flight.number))
+        self.flying[parcel.number] = Flight.of(prepared, parcel)
+        if parcel.others:
+            self._owed.update(dict.fromkeys(parcel.others, parcel.number))
 
     def settle(self, keep: int = 0) -> list[Flight]:
         """Give away what has landed, but for the ``keep`` latest."""

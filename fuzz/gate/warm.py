@@ -14,10 +14,11 @@ from dataclasses import replace
 from itertools import count
 
 from fuzz.gate.lab import Lab, Ready, Replies, Watched
-from fuzz.gate.queue import Queue, apart, fenced, sentinel
+from fuzz.gate.parcel import Parcel, apart, foreign_ids, last_ids, warm_ids
+from fuzz.gate.queue import Queue
 from fuzz.gate.records import Facts, Seen
-from fuzz.gate.splice import Templates
-from fuzz.gate.traffic import Flight, Traffic, foreign_ids, last_ids, warm_ids
+from fuzz.gate.splice import Copy, Templates
+from fuzz.gate.traffic import Flight, Traffic
 from fuzz.gate.wire import INITIALIZED, LAST, STATELESS, Names, initialize, numbers_in, ping
 from targets.effects.records import Observed
 from targets.errors import TargetError
@@ -34,7 +35,8 @@ _FENCE = 0.02
 _HASTY = 0.1
 _DYING = 2.0
 _APART = 8
-_BATCH = 16
+_SLICE = 0.001
+"""Seconds of making trials, about, before the server is sent what there is."""
 _RETIRED = 16 << 20
 """Bytes of stdout after which a server is let go: all of it is kept while it lives."""
 _TICK = 0.05
@@ -135,22 +137,26 @@ class Warm:
             return False
         starving, parts = len(flying) * 8 <= self._room, list[bytes]()
         # To make a trial takes as long as a fast server takes for dozens: a few at a time.
-        most = min(room, _BATCH, max(1, len(flying) // 4) if queue.templates else _BATCH)
-        while len(parts) < most and len(queue.apart) < _APART and not self._retires:
+        until = time.monotonic() + _SLICE
+        while len(parts) < room and len(queue.apart) < _APART and not self._retires:
             each = queue.next()
             if each is None:
                 break
             parts += self._departed(each, queue)
             if starving:
                 parts += map(self._sent, queue.copies())
+            if time.monotonic() > until:
+                break
         if parts:
             data = b"".join(parts)
             self.frames += data.count(b"\n")
             self._living().session.send(data)
-        return len(parts) >= most
+        return len(parts) < room and bool(parts)
 
     def _departed(self, prepared: Ready, queue: Queue) -> list[bytes]:
         """The bytes of a trial that can go now; another one has its turn later."""
+        if isinstance(prepared, Copy):  # of a template, which needs none of what follows
+            return [self._sent(prepared)]
         if apart(prepared):
             queue.apart.append(prepared)
         elif self._reuses(prepared):
@@ -163,11 +169,12 @@ class Warm:
         """What a living server is sent of a trial: no handshake, but a sentinel in any case."""
         if not self._traffic.flying:
             self._heard = time.monotonic()
-        self._traffic.depart(prepared)
-        data = prepared.trial.case.data[prepared.trial.opening :]
-        if not fenced(prepared):
-            data += ping(self._facts.version, sentinel(prepared)).raw
-        return data
+        if isinstance(prepared, Copy):
+            parcel = prepared.parcel
+        else:
+            parcel = Parcel.of(prepared, self._facts.version)
+        self._traffic.depart(prepared, parcel)
+        return parcel.data
 
     @property
     def _retires(self) -> bool:
@@ -257,11 +264,10 @@ class Warm:
 
     def _seen(self, flight: Flight) -> Seen:
         effects = tuple(self._effects.pop(flight.number, ()))
-        prepared, lines = flight.prepared, flight.lines
-        if not fenced(prepared):
-            lines = [line for line in lines if sentinel(prepared) not in line]
-        since = prepared.trial.opening
-        return Seen(tuple(lines), effects=effects, complete=flight.complete, since=since)
+        parcel, lines = flight.parcel, flight.lines
+        if parcel.added:
+            lines = [line for line in lines if parcel.added not in line]
+        return Seen(tuple(lines), effects=effects, complete=flight.complete, since=parcel.since)
 
     def _pause(self, queue: Queue) -> Iterator[tuple[Ready, Seen]]:
         """Nothing is in flight: the time for whatever needs the server for itself."""

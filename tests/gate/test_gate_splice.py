@@ -8,6 +8,7 @@ from itertools import count, islice
 import pytest
 
 from fuzz.gate.lab import Ready, ready
+from fuzz.gate.parcel import Parcel
 from fuzz.gate.records import Seen
 from fuzz.gate.splice import Remembered, Templates, is_template, splice
 from fuzz.gate.verdicts import judge
@@ -36,6 +37,26 @@ def test_a_spliced_trial_is_that_which_is_made_and_judged_with_the_new_name(benc
             assert bare(again) == ready(other, contract), one.name
     # What is left out hides names, pauses, or has ids that a session may have but once.
     assert len(operators) > 0.7 * sum(not operator.heavy for operator in OPERATORS)
+
+
+def test_a_copy_is_sent_and_waited_for_as_if_it_had_been_spliced(bench):
+    made = bench()
+    contract, numbers = made.facts.contract("strict"), count(1)
+    templates, offered = Templates(numbers), 0
+    for trial in made.maker.damage(numbers):
+        prepared = ready(trial, contract)
+        if is_template(prepared):
+            offered += 1
+            templates.offer(prepared)
+    for _ in range(offered):
+        copy = templates.copy()
+        whole = splice(copy.template, copy.parcel.number)
+        assert copy.parcel == Parcel.of(whole, "2025-11-25"), whole.trial.name
+        assert (copy.trial, copy.judgement, copy.owed) == (
+            whole.trial,
+            whole.judgement,
+            whole.owed,
+        )
 
 
 @pytest.mark.parametrize("name", ["encoding-utf-16-le", "truncate-action", "id-empty-string"])

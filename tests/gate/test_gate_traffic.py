@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fuzz.gate.lab import ready
+from fuzz.gate.parcel import Parcel
 from fuzz.gate.traffic import Traffic
 from fuzz.gate.wire import LAST, Names
 
@@ -19,7 +20,8 @@ def sent(bench):
     made = bench()
     traffic = Traffic("2025-11-25")
     for number in (1, 2, 3):
-        traffic.depart(ready(made.maker.good(number), made.facts.contract("strict")))
+        each = ready(made.maker.good(number), made.facts.contract("strict"))
+        traffic.depart(each, Parcel.of(each, "2025-11-25"))
 
     def answer(number: int, roles: str = "ps") -> bytes:
         return b"".join(reply(Names(number).ident(role).decode()) for role in roles)
@@ -95,7 +97,7 @@ def test_a_reply_with_an_id_that_anybody_may_use_goes_to_who_waits_for_it(bench)
     made = bench()
     prepared = ready(made.trial("id-empty-string"), made.facts.contract("strict"))
     traffic = Traffic("2025-11-25")
-    traffic.depart(prepared)
+    traffic.depart(prepared, Parcel.of(prepared, "2025-11-25"))
     (flight,) = traffic.flying.values()
     assert flight.others
     traffic.take(reply('""'))
