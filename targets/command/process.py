@@ -1,8 +1,8 @@
 """One server process: raw pipes in its own process group, and a deadline on everything.
 
-The key insight: nothing may wait for the server but with a clock in hand. Writes block, so they
-have a thread of their own; reads never block; and the group is killed before its leader is reaped,
-while its number can't have gone to somebody else.
+The key insight: nothing may wait for the server but with a clock in hand. What the pipe of stdin
+has no room for is written by a thread of its own, which may block; reads never do; and the group is
+killed before its leader is reaped, while its number can't have gone to somebody else.
 """
 
 from __future__ import annotations
@@ -105,6 +105,7 @@ class Process:
         self._watch()
         self._writer: threading.Thread | None = None
         self._ended_input = False
+        self._given = self._put_down = 0  # what the writer was given, and is done with
 
     def _watch(self) -> None:
         assert self._child.stdout is not None
@@ -116,11 +117,35 @@ class Process:
 
     def write(self, data: bytes, cuts: Sequence[int] = ()) -> None:
         """Have ``data`` written, with a pause at each offset of ``cuts``; returns at once."""
+        self._unasked = [0, 0]
+        idle = self._given == self._put_down and not self._ended_input
+        if idle and data and not cuts:
+            data = self._at_once(data)
+            if not data:
+                return
         if self._writer is None:
             self._writer = threading.Thread(target=self._write_all, daemon=True)
             self._writer.start()
-        self._unasked = [0, 0]
+        self._given += 1
         self._queue.put(_Write(data, tuple(cuts)))
+
+    def _at_once(self, data: bytes) -> bytes:
+        """Write what the pipe has room for; gives the rest. To wake a thread costs far more."""
+        assert self._child.stdin is not None
+        pipe, count = self._child.stdin.fileno(), 0
+        os.set_blocking(pipe, False)
+        try:
+            count = os.write(pipe, data)
+        except OSError:  # no room, or no reader: the writer will see
+            return data
+        finally:
+            os.set_blocking(pipe, True)
+        self._wrote(data[:count])
+        return data[count:]
+
+    def _wrote(self, data: bytes) -> None:
+        self.sent += data
+        self.sends.append((time.monotonic(), len(self.sent)))
 
     def end_input(self) -> None:
         """Close stdin once all that was given to :meth:`write` is written."""
@@ -136,6 +161,7 @@ class Process:
         while (item := self._queue.get()) is not None:
             with contextlib.suppress(OSError):
                 self._put(pipe, item)
+                self._put_down += 1
                 continue
             self.refused = True
             break
@@ -148,8 +174,7 @@ class Process:
         for edge in (*item.cuts, len(item.data)):
             while start < edge:
                 count = os.write(pipe, item.data[start : min(edge, start + _CHUNK)])
-                self.sent += item.data[start : start + count]
-                self.sends.append((time.monotonic(), len(self.sent)))
+                self._wrote(item.data[start : start + count])
                 start += count
             if edge != len(item.data):
                 time.sleep(pause)
