@@ -176,6 +176,7 @@ def _serve(source: BinaryIO, sink: BinaryIO, *, small_stack: bool) -> None:
 
 
 def _main(thread_stack: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this one
     # Whatever a library prints must not stand between two answers.
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -1,5 +1,6 @@
 """A document that kills or hangs its process is found, and those around it keep their outcomes."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -137,3 +138,11 @@ def test_a_living_child_is_kept_and_a_dead_one_is_not() -> None:
 
 def test_no_configurations_give_empty_rows() -> None:
     assert isolated_outcomes([], [b"1", b"2"]) == [[], []]
+
+
+def test_ctrl_c_is_for_the_parent_alone() -> None:
+    before = isolated_outcomes(CONFIGS, [b"1"])
+    first = worker._children[0]
+    first.process.send_signal(signal.SIGINT)
+    assert isolated_outcomes(CONFIGS, [b"1"]) == before
+    assert worker._children[0] is first
