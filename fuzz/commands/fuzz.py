@@ -87,6 +87,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     if sources:
         click.echo(merge(request.job(0), sources).sentence(), err=True)
     end, found = _run(request)
+    if end.reason == "done" and not found and not any(each.executions for each in end.explored):
+        raise UsageError(f"no input was run in {end.seconds:.0f} s", "give more --seconds")
     write((as_json if form == "json" else as_table)(end, found))
     return FOUND if found else NOTHING
 

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.cli import cli
+from fuzz.commands import fuzz as fuzz_command
 from fuzz.coverage.explore import Request, explore
 from fuzz.errors import UsageError
-from fuzz.events import Event, Explored, Finished, Found, Started
+from fuzz.events import Event, Explored, Finished, Found, Started, Tally
 from fuzz.store import Store, read_case
 from targets.errors import TargetError
 
@@ -214,3 +216,14 @@ def test_figures_are_told_while_it_runs(hostile: Path) -> None:
     (last,) = end.explored
     assert last.executions >= last.valid > 0
     assert last.rate > 0
+
+
+def test_a_time_too_short_for_any_input_is_no_clean_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    figures = Explored("fuzz_parsers", 1.0, 0, 0, 0, 0, 0, 0, 0)
+    end = Finished(1.0, Tally(), 0, "done", (figures,))
+    monkeypatch.setattr(fuzz_command, "explore", lambda _request, listener: listener(end))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="no input was run in 1 s; give more --seconds"):
+        cli.main(["fuzz", "fuzz_parsers", "--seconds", "1"], standalone_mode=False)
