@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from fuzz.crashes.causes import (
     call,
     first_rejected,
@@ -26,12 +28,13 @@ from fuzz.crashes.shelf import Entry
 from fuzz.crashes.standins import (
     CALL,
     KINDS,
-    OWN_ID,
     UNAUTHORIZED,
     UNREADABLE,
     instead,
     like,
     pieces,
+    spelled,
+    unbatched,
     without_calls,
 )
 from fuzz.store import case_from_bytes
@@ -83,7 +86,20 @@ class Asker:
             return _Said(_rule(unread) + self._in_place(entry, unread), unread.signature)
         if entry.metadata.signature in self.always(entry):
             return _Said(self._unframed(entry))
-        return self._by_frame(entry)
+        return self._by_frame(self._unbatched(entry))
+
+    def _unbatched(self, entry: Entry) -> Entry:
+        """A finding of a batch as it shows of its members on their own, if it does."""
+        data = unbatched(entry.case)
+        found = self._found(entry, data) if data != entry.case.data else ()
+        alike = [each for each in found if each.oracle == entry.metadata.oracle]
+        if not alike:
+            return entry
+        shown = next((each for each in alike if _alike(entry, each)), alike[0])
+        metadata = structs.replace(
+            entry.metadata, rule=shown.rule, signature=shown.signature, summary=shown.summary
+        )
+        return replace(entry, metadata=metadata, case=like(entry.case, data))
 
     def _unframed(self, entry: Entry) -> str:
         """The cause where no frame is to blame: a reading, or the rule and what is missing."""
@@ -165,7 +181,7 @@ class Asker:
         frames = rejected(entry.case)
         if not frames or frames[0].reply == "optional-error":
             return frames
-        line = CALL.replace(b"%b", OWN_ID) + b"\n"
+        line = spelled(CALL, entry.case.version)
         data = entry.case.data[: frames[0].start] + line + entry.case.data[frames[0].end :]
         shown = [each for each in self._found(entry, data) if each.oracle == entry.metadata.oracle]
         return [] if {each.signature for each in shown} - self.always(entry) else frames

@@ -11,12 +11,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
+from fuzz.crashes.causes import request
 from fuzz.crashes.cuts import after_every_byte, moved
 from fuzz.store import case_from_bytes
 from oracles.records import FrameVerdict
 from oracles.session import judge_session
 from strategies.contract import Contract
-from strategies.records import Case
+from strategies.records import Case, Version
 
 __all__ = [
     "CALL",
@@ -27,6 +28,8 @@ __all__ = [
     "instead",
     "like",
     "pieces",
+    "spelled",
+    "unbatched",
     "without_calls",
 ]
 
@@ -58,6 +61,9 @@ CALL = (
 )
 """A good request."""
 
+_WHOLE = (*KINDS[-1], *UNAUTHORIZED, CALL)
+"""Messages as they should be: where each request says who asks, these do so."""
+
 _KEPT = {
     "id": KINDS[1],
     "method": (
@@ -72,9 +78,21 @@ _KEPT = {
     ),
     "token": (b"%b", b"[%b]", b'{"x":%b}'),
 }
+_DECODER = json.JSONDecoder(parse_int=float)  # no limit on digits
 _ID = re.compile(rb'"id"\s*:\s*("[^"\\\n]*"|-?[0-9]+(?![0-9.eE]))')
 OWN_ID = b"987654320"
 """An id that no other message of a session has."""
+
+
+def spelled(raw: bytes, version: Version, value: bytes = OWN_ID) -> bytes:
+    """A line of what stands in for a frame; ``value`` is its id, or the piece that it holds."""
+    made = raw.replace(b"%b", value)
+    if version == "2026-07-28" and raw in _WHOLE:
+        message, model = json.loads(made), json.loads(request(version))
+        params = message.get("params", {})
+        meta = model["params"]["_meta"] | params.get("_meta", {})
+        made = json.dumps(message | {"params": params | {"_meta": meta}}).encode()
+    return made + b"\n"
 
 
 def like(case: Case, data: bytes) -> Case:
@@ -87,12 +105,9 @@ def like(case: Case, data: bytes) -> Case:
 def instead(
     case: Case, frame: FrameVerdict, raws: Iterable[bytes], value: bytes = OWN_ID
 ) -> Iterator[bytes]:
-    """Sessions with other frames in place of ``frame``: those that break another rule.
-
-    ``value`` is their id, or the piece that they hold.
-    """
+    """Sessions with other frames in place of ``frame``: those that break another rule."""
     for raw in raws:
-        line = raw.replace(b"%b", value) + b"\n"
+        line = spelled(raw, case.version, value)
         data = case.data[: frame.start] + line + case.data[frame.end :]
         if _rule_at(like(case, data), frame.start) not in ("", frame.rule):
             yield data
@@ -131,6 +146,28 @@ def without_calls(case: Case, frame: FrameVerdict) -> bytes:
     """A session up to ``frame`` and no further, without the calls that were granted before."""
     before = [each for each in _frames(case) if each.start < frame.start and not each.calls]
     return b"".join(case.data[each.start : each.end] for each in [*before, frame])
+
+
+def unbatched(case: Case) -> bytes:
+    """A session with the members of each batch as lines of their own."""
+    lines = re.findall(rb"[^\n]*\n|[^\n]+\Z", case.data)
+    return b"".join(map(_apart, lines))
+
+
+def _apart(line: bytes) -> bytes:
+    text = line.decode("latin-1").strip(" \t\n")
+    members, at = [], 1
+    try:
+        if not text.startswith("[") or not _DECODER.decode(text):
+            return line
+        while at < len(text):
+            start = len(text) - len(text[at:].lstrip(" \t"))
+            _, end = _DECODER.raw_decode(text, start)
+            members.append(text[start:end].encode("latin-1") + b"\n")
+            at = len(text) - len(text[end:].lstrip(" \t")) + 1
+    except (ValueError, RecursionError):
+        return line
+    return b"".join(members)
 
 
 def _frames(case: Case) -> tuple[FrameVerdict, ...]:

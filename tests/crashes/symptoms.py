@@ -23,7 +23,7 @@ from fuzz.errors import FOUND, NOTHING
 from fuzz.examine import Examiner, GatewayTarget
 from fuzz.store import case_from_bytes
 from oracles.records import Finding
-from strategies.records import Case
+from strategies.records import VERSIONS, Case
 from targets.planted import BY_NAME, PLANTED
 from targets.planted.records import Planted
 
@@ -43,15 +43,18 @@ def _table() -> dict[str, list[list[str]]]:
 
 
 def cases(fault: str) -> list[Case]:
-    """The smallest cases of a fault; ``pauses`` beside one means after every byte."""
+    """The smallest cases of a fault.
+
+    ``pauses`` beside one means after every byte, a version that it is not of that of the fault.
+    """
     made = []
-    for row, *pauses in _table()[fault]:
+    for row, *marks in _table()[fault]:
         text = row
         for short, whole in _SHORT.items():
             text = text.replace(short, whole)
         data = text.encode("latin-1")
-        cuts = after_every_byte(data) if pauses else ()
-        version = BY_NAME[fault].version
+        cuts = after_every_byte(data) if "pauses" in marks else ()
+        version = next((each for each in VERSIONS if each in marks), BY_NAME[fault].version)
         made.append(case_from_bytes(data, protocol=version, cuts=list(cuts)))
     return made
 
@@ -87,13 +90,14 @@ class Subject:
         return [names[entry.metadata.signature].partition("|")[2] for entry in taken]
 
 
-def _chosen(found: Iterable[Case]) -> list[list[str]]:
+def _chosen(fault: str, found: Iterable[Case]) -> list[list[str]]:
     rows = []
     for case in sorted(found, key=lambda case: order(case.data)):
         text = case.data.decode("latin-1")
         for short, whole in _SHORT.items():
             text = text.replace(whole, short)
-        row = [text, "pauses"] if case.cuts else [text]
+        row = [text] + ["pauses"] * bool(case.cuts)
+        row += [case.version] * (case.version != BY_NAME[fault].version)
         if len(case.data) <= _LONGEST and row not in rows:
             rows.append(row)
     return rows[:: max(1, -(-len(rows) // _MOST))]
@@ -115,10 +119,8 @@ def _store(folder: Path) -> Path:
 
 
 def main(folder: Path) -> None:
-    table = {
-        each.name: _chosen(e.case for e in scan(_store(folder / each.name), findings=True).entries)
-        for each in PLANTED
-    }
+    stores = {each.name: scan(_store(folder / each.name), findings=True) for each in PLANTED}
+    table = {name: _chosen(name, (e.case for e in at.entries)) for name, at in stores.items()}
     TABLE.write_text(json.dumps(table, indent=0) + "\n")
 
 
