@@ -135,7 +135,9 @@ class Warm:
         room = self._room - len(flying)
         if room * 2 < self._room or self._late():
             return False
-        starving, parts = len(flying) * 8 <= self._room, list[bytes]()
+        # What was behind a silence has no copies beside it, or no silence would have one cause.
+        starving = len(flying) * 8 <= self._room and not queue.again
+        parts = list[bytes]()
         # To make a trial takes as long as a fast server takes for dozens: a few at a time.
         until = time.monotonic() + _SLICE
         while len(parts) < room and len(queue.apart) < _APART and not self._retires:

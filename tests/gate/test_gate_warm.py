@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain, count, islice
 
 import pytest
 
@@ -119,6 +119,18 @@ def test_a_fast_server_is_sent_copies_while_trials_are_made(bench):
     assert sum(origins.values()) == templates.copies > 0
     numbers = [each.trial.number for each, _ in seen]
     assert len(set(numbers)) == len(numbers)
+
+
+def test_no_copies_go_with_the_one_trial_that_may_be_the_cause(bench):
+    made = bench("DiesOfBadJson")
+    trials = prepared(made, *GOOD, BAD, *GOOD)
+    with living(made) as warm:
+        asked, templates = count(), Templates(made.numbers)
+        screened = warm.screen(trials, lambda: next(asked) > 300, templates=templates)
+        seen = {each.trial.number: saw for each, saw in screened if not each.trial.origin}
+    assert next(asked) < 300  # else it went on for ever
+    ended = [each.trial.name for each in trials if seen[each.trial.number].ending != "open"]
+    assert ended == [BAD]
 
 
 def test_pauses_and_megabytes_have_the_server_for_themselves(bench):
