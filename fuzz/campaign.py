@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from fuzz.apart import START, Failed, end_of, starting, unbegun
 from fuzz.events import Finished, Found, Listener, Progress, Started, Tally
+from fuzz.hanging import Patience
 from fuzz.plan import Plan, build, target_names
 from fuzz.store import Store
 from fuzz.worker import UNBEGUN, Batch, Share, give, in_flight, work
@@ -96,8 +97,8 @@ class _Worker:
     share: Share
     process: BaseProcess
     pipe: Connection
+    patience: Patience
     at: bytes = UNBEGUN
-    since: float = field(default_factory=time.monotonic)
     hung: bool = False
     resting: bool = False
 
@@ -107,7 +108,8 @@ class _Worker:
         A signal would stop it in the middle of a message, and us in reading that.
         """
         if resting != self.resting:
-            self.resting, self.since = resting, time.monotonic()
+            self.resting = resting
+            self.patience.restart()
             if resting:
                 self.share.rest.touch()
             else:
@@ -115,11 +117,12 @@ class _Worker:
 
     def stuck(self, patience: float) -> bool:
         """Whether the case in flight has been the same for longer than ``patience`` seconds."""
-        at, now = self.share.marker.read_bytes(), time.monotonic()
+        at = self.share.marker.read_bytes()
         if at != self.at:
-            self.at, self.since = at, now
+            self.at = at
+            self.patience.restart()
         most = patience if at != UNBEGUN else max(START, patience)
-        return not self.resting and now - self.since > most
+        return not self.resting and self.patience.over(most)
 
     def gone(self) -> bool:
         """Whether the process has ended, even if a child of it still holds the pipe open."""
@@ -229,7 +232,7 @@ class _Fleet:
             orders = give(self.plan, share)
             process = context.Process(target=work, args=(orders, theirs), daemon=True)
             process.start()
-            self.running[ours] = _Worker(share, process, ours)
+            self.running[ours] = _Worker(share, process, ours, Patience(process.pid or 0))
         theirs.close()
 
     def _stop(self) -> None:

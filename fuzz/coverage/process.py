@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from fuzz.coverage.dictionary import as_dictionary, words
 from fuzz.coverage.marker import Sighting, read_marker
 from fuzz.coverage.orders import Orders, environment
 from fuzz.errors import UsageError
+from fuzz.hanging import Patience
 
 __all__ = ["FOLDER", "Job", "Process", "Progress", "Tail", "executable", "seeds_of"]
 
@@ -99,10 +99,10 @@ class Process:
         self._folder = tempfile.TemporaryDirectory(prefix="wirefence-")
         self.folder = Path(self._folder.name)
         self.progress = Progress()
-        self.begun = self.since = time.monotonic()
         self._seen = Sighting()
         self._tail = Tail(self.folder / "log")
         self._process = self._start()
+        self._patience = Patience(self._process.pid)
 
     def _start(self) -> subprocess.Popen[bytes]:
         job, folder = self.job, self.folder
@@ -152,7 +152,7 @@ class Process:
         edges, features, corpus = map(int, found[-1]) if found else self._counts()
         seen = read_marker(self.folder / "marker")
         if seen.begun != self._seen.begun or seen.running is None:
-            self.since = time.monotonic()
+            self._patience.restart()
         self._seen = seen
         self.progress = Progress(seen, edges, features, corpus)
         return self.progress
@@ -163,7 +163,7 @@ class Process:
 
     def stuck(self, patience: float) -> bool:
         """Whether one input has been running for more than ``patience`` seconds."""
-        return time.monotonic() - self.since > patience
+        return self._patience.over(patience)
 
     def pause(self) -> None:
         """Stop it where it is."""
@@ -171,7 +171,7 @@ class Process:
 
     def resume(self) -> None:
         """Let it go on; time in which it was stopped is nobody's fault."""
-        self.since = time.monotonic()
+        self._patience.restart()
         self._signal(signal.SIGCONT)
 
     def kill(self) -> None:
