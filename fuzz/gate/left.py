@@ -62,4 +62,6 @@ def gap(reason: str, left: Mapping[str, tuple[str, ...]], seconds: float) -> str
         return ""
     more = f" and {len(classic) - _NAMED} more" if len(classic) > _NAMED else ""
     told = ", ".join(classic[:_NAMED])
-    return f"the time was spent before {len(classic)} of the classic inputs were sent: {told}{more}"
+    were = "was" if len(classic) == 1 else "were"
+    missing = f"{len(classic)} of the classic inputs {were} sent"
+    return f"the time was spent before {missing}: {told}{more}"

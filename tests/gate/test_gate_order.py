@@ -147,3 +147,8 @@ def test_a_fast_server_is_asked_once_although_windows_overlap(bench):
         lab.close()
     assert {prepared.trial.number for prepared, _ in seen} == {p.trial.number for p in small}
     assert alone == []
+
+
+def test_classic_inputs_that_are_left_are_counted_in_the_singular_too():
+    assert "1 of the classic inputs was sent: a" in gap("budget", {"ugly before": ("a",)}, 3.0)
+    assert "inputs were sent: a" in gap("budget", {"ugly before": ("a", "b")}, 3.0)
