@@ -90,14 +90,18 @@ class Asker:
 
     def _unbatched(self, entry: Entry) -> Entry:
         """A finding of a batch as it shows of its members on their own, if it does."""
-        data = unbatched(entry.case)
+        data, own = unbatched(entry.case), entry.metadata.oracle
         found = self._found(entry, data) if data != entry.case.data else ()
-        alike = [each for each in found if each.oracle == entry.metadata.oracle]
-        if not alike:
+        new = [each for each in found if each.signature not in self.always(entry)]
+        if not new:
             return entry
-        shown = next((each for each in alike if _alike(entry, each)), alike[0])
+        shown = min(new, key=lambda each: (not _alike(entry, each), each.oracle != own))
         metadata = structs.replace(
-            entry.metadata, rule=shown.rule, signature=shown.signature, summary=shown.summary
+            entry.metadata,
+            oracle=shown.oracle,
+            rule=shown.rule,
+            signature=shown.signature,
+            summary=shown.summary,
         )
         return replace(entry, metadata=metadata, case=like(entry.case, data))
 
