@@ -12,6 +12,7 @@ import traceback
 
 import click
 
+from fuzz.ends import told_to_end
 from fuzz.errors import OWN_FAILURE, USAGE, StartError, UsageError
 from fuzz.streams import settle_streams
 from targets.errors import TargetError
@@ -68,12 +69,13 @@ def main() -> None:
     """Run the command line and exit with its code."""
     settle_streams()
     try:
-        code = cli.main(standalone_mode=False)
+        with told_to_end():
+            code = cli.main(standalone_mode=False)
     except (UsageError, TargetError) as error:
         code = _complain(USAGE, str(error.cause), str(error.hint))
     except StartError as error:
         code = _complain(OWN_FAILURE, error.cause, error.hint)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         code = _complain(USAGE, "interrupted", "what was found so far is on disk")
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from fuzz.commands.options import told_to_end, write
+from fuzz.commands.options import write
 from fuzz.compare.accept import Accepted, accepted, marked, record, writable
 from fuzz.compare.formats import FORMATS
 from fuzz.compare.notation import parse
@@ -84,8 +84,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     budget = Budget(seconds, workers or max(1, (os.cpu_count() or 2) // len(sides)))
     words = _command(specs, python, corpus, ["--seed", str(seed), "--seconds", f"{seconds:g}"])
     request = Request(tuple(sides), budget, Origin(seed, corpus), inputs, words)
-    with told_to_end():
-        report = compare(request, _progress())
+    report = compare(request, _progress())
     report = report.with_pairs([marked(pair, known) for pair in report.pairs])
     write(FORMATS[form](report))
     if accept is not None and not accept.exists() and report.different:

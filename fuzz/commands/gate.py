@@ -12,7 +12,7 @@ from typing import get_args
 
 import click
 
-from fuzz.commands.options import told_to_end, write
+from fuzz.commands.options import write
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.gate import baseline, formats
 from fuzz.gate.client import gate_client, named
@@ -174,7 +174,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         raise UsageError("--attack without --client", "attacks are for clients")
     for path in (junit, sarif, expected_file if update_baseline else None):
         _check(path)
-    with redirect_stdout(sys.stderr), told_to_end(), _watched(launch, out, hide):
+    with redirect_stdout(sys.stderr), _watched(launch, out, hide):
         tell = plain(sys.stderr)
         if client:
             limit = seconds or SECONDS[budget]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,11 +16,9 @@ from fuzz.campaign import PATIENCE
 from fuzz.events import Listener
 from fuzz.report import live, plain
 
-__all__ = ["FORMAT", "PATIENCE_OPTION", "PLACE", "TARGET", "told_to_end", "with_progress", "write"]
+__all__ = ["FORMAT", "PATIENCE_OPTION", "PLACE", "TARGET", "with_progress", "write"]
 
 T = TypeVar("T")
-
-_ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class _Place(click.Path):
@@ -62,31 +58,14 @@ PATIENCE_OPTION = click.option(
 def with_progress(run: Callable[[Listener], T]) -> T:
     """Give ``run`` a listener on stderr: live on a terminal, lines elsewhere.
 
-    What targets print meanwhile goes to stderr too: stdout is for the report. SIGTERM and SIGHUP
-    end ``run`` as Ctrl-C does, so that what it found is told and what it made is cleared away.
+    What targets print meanwhile goes to stderr too: stdout is for the report.
     """
-    with redirect_stdout(sys.stderr), told_to_end():
+    with redirect_stdout(sys.stderr):
         if not sys.stderr.isatty():
             return run(plain(sys.stderr))
         bar, listener = live(Console(stderr=True))
         with bar:
             return run(listener)
-
-
-@contextmanager
-def told_to_end() -> Iterator[None]:
-    """In the block, SIGTERM and SIGHUP are what Ctrl-C is, where nobody else takes them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    ends = [each for each in _ENDS if signal.getsignal(each) is signal.SIG_DFL]
-    for each in ends:  # one that is ignored, as under nohup, stays so
-        signal.signal(each, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for each in ends:
-            signal.signal(each, signal.SIG_DFL)
 
 
 def write(text: str) -> None:

@@ -203,3 +203,17 @@ def test_what_cannot_be_written_is_said(hostile: Path, words: tuple[str, ...]) -
     assert ran.returncode == 2
     (line,) = ran.stderr.decode().splitlines()
     assert line.startswith("wirefence: cannot write the report: No space left")
+
+
+def test_any_command_that_is_told_to_end_says_so(tmp_path: Path) -> None:
+    """SIGTERM is what Ctrl-C is, whether a command has anything to report or not."""
+    code = (
+        "import os, signal, sys; from fuzz import cli\n"
+        "cli.cli.invoke = lambda _: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "sys.argv = ['wirefence', 'minimize']; cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("wirefence: interrupted; ")
