@@ -76,7 +76,7 @@ def main() -> None:
     except StartError as error:
         code = _complain(OWN_FAILURE, error.cause, error.hint)
     except (click.exceptions.Abort, KeyboardInterrupt):
-        code = _complain(USAGE, "interrupted", "what was found so far is on disk")
+        code = _complain(USAGE, "interrupted", "nothing that was saved is lost")
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         code = USAGE

@@ -216,4 +216,4 @@ def test_any_command_that_is_told_to_end_says_so(tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("wirefence: interrupted; ")
+    assert done.stderr.lstrip().startswith("wirefence: interrupted; ")
