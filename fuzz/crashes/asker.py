@@ -124,15 +124,7 @@ class Asker:
 
     def _blamed(self, entry: Entry, frame: FrameVerdict) -> _Said:
         """The cause if ``frame`` is to blame; none if another would do and is not to blame."""
-        self._foresee(entry, frame)
         return self._disguise(entry, frame) or _Said(self._of(entry, frame))
-
-    def _foresee(self, entry: Entry, frame: FrameVerdict) -> None:
-        """Run at once what is asked about nearly every frame: each run may be a process."""
-        case = entry.case
-        tried = [next(instead(case, frame, raws), b"") for raws in KINDS]
-        tried += [case.data[: frame.end], case.data[: frame.start] + case.data[frame.end :]]
-        self._ask(entry, [like(case, data) for data in tried if data])
 
     def _of(self, entry: Entry, frame: FrameVerdict) -> str:
         """What of a frame is the cause, and what was done with it."""
@@ -261,7 +253,7 @@ class Asker:
         return frozenset(each.signature for each in found)
 
     def _ask(self, entry: Entry, cases: Sequence[Case]) -> list[Collection[Finding]]:
-        """What the target shows of some cases; all that are new are run at once."""
+        """What the target shows of some cases; each is run once."""
         target = f"{entry.metadata.target} {entry.metadata.command}"
         keys = [(target, case.data, tuple(case.cuts), case.version) for case in cases]
         new = {key: case for key, case in zip(keys, cases, strict=True) if key not in self._seen}

@@ -6,7 +6,6 @@ a process that knows nothing but the file shows the fault again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,9 +23,6 @@ from strategies.records import Case
 from targets.errors import TargetError
 
 __all__ = ["Refusal", "commit", "sort_out", "write_index"]
-
-_AT_ONCE = min(os.cpu_count() or 1, 4)
-"""How many processes ask for causes."""
 
 
 def sort_out(
@@ -50,7 +46,7 @@ def sort_out(
                 subject = subject_of(entry.metadata)
                 key = repr(subject)
                 if key not in kept:
-                    kept[key] = stack.enter_context(Runners(subject, _AT_ONCE, patience))
+                    kept[key] = stack.enter_context(Runners(subject, patience=patience))
                 return kept[key].run(cases)
             except (UsageError, TargetError):  # what cannot be run is refused for that
                 return [[] for _ in cases]
