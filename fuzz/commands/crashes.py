@@ -13,6 +13,7 @@ import msgspec
 from fuzz.commands.options import FORMAT, PATIENCE_OPTION, write
 from fuzz.crashes.adding import Wanted, add, add_classes
 from fuzz.crashes.commit import commit, sort_out, write_index
+from fuzz.crashes.git import Repository
 from fuzz.crashes.prune import prune
 from fuzz.crashes.schema import Status
 from fuzz.crashes.shelf import FINDINGS, REPRODUCERS, Entry, pick, scan
@@ -154,10 +155,13 @@ def commit_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     another symptom of a fault, or does not replay in a fresh process: exit 1. A dirty index is
     refused as a whole: exit 2. Never pushes.
     """
+    # Said before the work rather than behind it.
+    Repository.around(folder).refuse_dirty_index()
     shelf = scan(source, findings=True)
     for odd in shelf.problems:
         click.echo(problem(odd), err=True)
     entries = pick(names, (source,)) if names else list(shelf.entries)
+    click.echo(f"trying {len(entries)} findings in fresh processes", err=True)
     with redirect_stdout(sys.stderr):
         good, refused = sort_out(entries, scan(folder).entries, each=each, patience=patience)
     for refusal in refused:

@@ -109,7 +109,7 @@ def _pair(folder: Path, path: Path) -> Entry | Problem:
     except UsageError as error:
         return Problem(path, f"is unusable: {error.cause}: {error.hint}")
     place = place_of(metadata.finding())
-    if path != folder / place:
+    if path not in (folder / place, folder.parent / place):  # all, or those of one oracle
         return Problem(path, f"is misplaced: by its signature it belongs at {place}")
     return Entry(path, metadata, case)
 

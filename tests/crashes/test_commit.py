@@ -93,8 +93,9 @@ def test_a_hook_that_refuses_is_told_and_nothing_changes(here, git: Git, wirefen
     assert git("worktree", "list").count("\n") == 0
 
 
-def test_without_a_repository_it_says_so(here, wirefence: Wirefence):
+def test_without_a_repository_it_says_so_before_any_work(here, wirefence: Wirefence, monkeypatch):
     filed(here / FINDINGS, b"NaN", "parser:ujson", "nan")
+    monkeypatch.setattr("fuzz.commands.crashes.sort_out", lambda *_, **__: pytest.fail("worked"))
     with pytest.raises(UsageError, match="git"):
         wirefence("crashes", "commit")
 

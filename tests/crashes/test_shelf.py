@@ -77,6 +77,13 @@ def test_what_is_wrong_is_named(tmp_path, name, wirefence: Wirefence):
         assert re.search(said, " ".join(each.what for each in problems))
 
 
+def test_those_of_one_oracle_are_read_by_its_folder(tmp_path):
+    path = put(tmp_path)
+    shelf = scan(path.parent)
+    assert [entry.path for entry in shelf.entries] == [path]
+    assert shelf.problems == ()
+
+
 def test_the_same_bytes_for_the_same_target_under_two_names_are_a_duplicate(tmp_path):
     put(tmp_path, "one")
     put(tmp_path, "two")
