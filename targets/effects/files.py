@@ -86,6 +86,10 @@ class FileRecorder:
     def _new_bytes(self, path: bytes, before: _State | None, now: _State) -> bytes:
         """What was written since the last look."""
         if before is None or before.inode != now.inode or before.size > now.size:
+            if not now.size:  # made, and about to be filled: that is one act
+                grown = _settled(path, now)
+                if grown.inode == now.inode:
+                    self._known[path] = now = grown
             return self._read(path, 0, now.size)
         if before.size < now.size:
             return self._read(path, before.size, now.size)
@@ -140,8 +144,8 @@ def _entries(folder: bytes) -> Iterator[tuple[bytes, os.stat_result]]:
 
 
 def _settled(path: bytes, now: _State) -> _State:
-    """The state of a file once it grew, or when it has had the time to."""
-    deadline = time.monotonic() + _SETTLED
+    """The state of a file once it grew, or when it has had the time to since it was changed."""
+    deadline = time.monotonic() + min(_SETTLED, now.changed / 1e9 + _SETTLED - time.time())
     while time.monotonic() < deadline:
         try:
             status = os.lstat(path)

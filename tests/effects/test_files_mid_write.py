@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,12 @@ def recorder(tmp_path: Path) -> FileRecorder:
     return made
 
 
+def touch(path: Path) -> None:
+    """Change nothing but the time, to one that no write before had."""
+    later = max(time.time_ns(), path.stat().st_mtime_ns + 1)
+    os.utime(path, ns=(later, later))
+
+
 def contents(recorder: FileRecorder) -> list[bytes]:
     return [each.content for each in recorder.take()]
 
@@ -27,7 +34,7 @@ def test_a_write_whose_time_shows_before_its_size_is_told_once(tmp_path: Path, r
     acts = tmp_path / "acts"
     acts.write_bytes(b"one\n")
     assert contents(recorder) == [b"one\n"]
-    os.utime(acts, ns=(1, 1))  # what a look sees of a write that has only begun
+    touch(acts)  # what a look sees of a write that has only begun
 
     def end_of_write() -> None:
         with acts.open("ab") as file:
@@ -44,7 +51,7 @@ def test_a_file_written_again_with_the_same_bytes_is_a_write(tmp_path: Path, rec
     state = tmp_path / "state"
     state.write_bytes(b"same")
     assert contents(recorder) == [b"same"]
-    os.utime(state, ns=(1, 1))
+    touch(state)
     assert contents(recorder) == [b"same"]
     assert contents(recorder) == []
 
@@ -54,7 +61,7 @@ def test_other_bytes_of_the_same_size_are_told_whole(tmp_path: Path, recorder):
     state.write_bytes(b"old!")
     assert contents(recorder) == [b"old!"]
     state.write_bytes(b"new!")
-    os.utime(state, ns=(1, 1))
+    touch(state)
     assert contents(recorder) == [b"new!"]
 
 
@@ -66,7 +73,7 @@ def test_a_log_that_was_there_before_is_not_told_again(tmp_path: Path):
     with log.open("ab") as file:
         file.write(b"one\n")
     assert contents(recorder) == [b"one\n"]
-    os.utime(log, ns=(1, 1))
+    touch(log)
 
     def end_of_write() -> None:
         with log.open("ab") as file:
@@ -77,3 +84,19 @@ def test_a_log_that_was_there_before_is_not_told_again(tmp_path: Path):
     seen = contents(recorder)
     writing.join()
     assert seen == [b"two\n"]
+
+
+def test_a_file_that_is_made_and_then_filled_is_one_act(tmp_path: Path, recorder):
+    made = tmp_path / "made"
+    made.touch()
+    writing = threading.Timer(0.01, lambda: made.write_bytes(b"acted"))
+    writing.start()
+    seen = contents(recorder)
+    writing.join()
+    assert [*seen, *contents(recorder)] == [b"acted"]
+
+
+def test_a_file_that_stays_empty_is_an_act(tmp_path: Path, recorder):
+    (tmp_path / "empty").touch()
+    assert contents(recorder) == [b""]
+    assert contents(recorder) == []
