@@ -23,7 +23,7 @@ from targets.parsers.outcomes import dangerous
 
 __all__ = ["DocumentCheck"]
 
-_SAMPLE = 255
+_SAMPLE = 63
 _EXPLAINED_SAMPLE = 31
 _ENOUGH = 2
 _REMEMBERED = 100_000
