@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,17 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no shared data at {folder}; set WIREFENCE_SHARED to its folder")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def modules_of_one_test(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A module that a test wrote and imported is not the next test's of the same name."""
+    before = set(sys.modules)
+    yield
+    written = str(tmp_path_factory.getbasetemp())
+    for name in sys.modules.keys() - before:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(written):
+            del sys.modules[name]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,16 +98,14 @@ Wirefence = Callable[..., Ran]
 
 
 @pytest.fixture
-def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder of a stranger, with a module ``hostile`` full of bad targets."""
     (tmp_path / "hostile.py").write_text(HOSTILE)
     (tmp_path / "leaving.py").write_text("raise SystemExit(9)")
     (tmp_path / "failing.py").write_text("print('LOUD')\n1 / 0")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    yield tmp_path
-    for name in ("hostile", "leaving", "failing"):
-        sys.modules.pop(name, None)
+    return tmp_path
 
 
 @pytest.fixture

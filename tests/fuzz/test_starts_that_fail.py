@@ -106,7 +106,6 @@ def test_a_start_without_end_is_not_waited_for(
     budget = Budget(cases=2, patience=1.0)
     with pytest.raises(StartError, match="SIGKILL"):
         campaign(Plan(("sleeping:factory",)), budget, hostile / "out", lambda _: None)
-    sys.modules.pop("sleeping")
 
 
 def test_a_thread_left_behind_does_not_hold_a_campaign_up(hostile: Path) -> None:
@@ -119,7 +118,6 @@ def test_a_thread_left_behind_does_not_hold_a_campaign_up(hostile: Path) -> None
     )
     budget = Budget(cases=1)
     assert not campaign(Plan(("threads:factory",)), budget, hostile / "out", lambda _: None)
-    sys.modules.pop("threads")
 
 
 def test_a_machine_that_has_no_process_to_give_is_said() -> None:
