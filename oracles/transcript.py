@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oracles.records import Finding, ReplyVerdict, finding
+from oracles.transcript_kinds import offences
 from targets.records import Trace
 
 __all__ = ["lines_of", "transcript"]
 
 _SHOWN = 80
-_NOT_JSON = ("utf8-", "json-", "frame-")
 
 
 def lines_of(stdout: bytes) -> list[bytes]:
@@ -26,19 +26,16 @@ def transcript(trace: Trace, said: Sequence[ReplyVerdict]) -> list[Finding]:
     """Return a finding for each kind of offence on stdout, with the first offending bytes.
 
     ``said`` holds the verdict on each line of :func:`lines_of`. Rules: ``out-not-json``,
-    ``out-not-message`` and ``out-unterminated``.
+    ``out-not-message`` and ``out-unterminated``. Kinds: those of
+    :data:`oracles.transcript_kinds.KINDS`, and for ``out-not-message`` the rule that is broken.
     """
-    found: dict[str, Finding] = {}
-    for line, verdict in zip(lines_of(trace.stdout), said, strict=True):
-        if not verdict.rule:
-            continue
-        rule = "out-not-json" if verdict.rule.startswith(_NOT_JSON) else "out-not-message"
-        each = finding("transcript", rule, trace.target, verdict.rule, _show(line))
-        found.setdefault(each.signature, each)
     tail = trace.stdout[trace.stdout.rfind(b"\n") + 1 :]
-    if tail:
-        each = finding("transcript", "out-unterminated", trace.target, "", _show(tail))
-        found[each.signature] = each
+    if not tail and not any(verdict.rule for verdict in said):
+        return []
+    found: dict[str, Finding] = {}
+    for rule, kind, raw in offences(lines_of(trace.stdout), said, tail):
+        each = finding("transcript", rule, trace.target, kind, _show(raw))
+        found.setdefault(each.signature, each)
     return list(found.values())
 
 

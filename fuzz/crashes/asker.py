@@ -39,6 +39,7 @@ from fuzz.crashes.standins import (
 )
 from fuzz.store import case_from_bytes
 from oracles.records import Finding, FrameVerdict
+from oracles.transcript_kinds import holds_message
 from strategies.records import Case
 
 __all__ = ["Asker", "Run", "family", "faults_of", "is_server", "without_kind"]
@@ -166,11 +167,20 @@ class Asker:
         )
         if own.oracle not in ("transcript", "reply") or own.rule == "reply-missing" or not missing:
             return ""
+        if own.oracle == "transcript" and self._beside(entry, own):
+            return ""
         found = self._found(entry, to_refuse(entry.case.version))
         every = {each.signature for each in found if each.rule == "reply-missing"} - self.always(
             entry
         )
         return " in place of every reply" if every else " in place of results"
+
+    def _beside(self, entry: Entry, own: Finding) -> bool:
+        """Whether a piece of stdout stands beside replies, since another more likely is one."""
+        if _may_reply(own.signature):
+            return False
+        shown = {each.signature for each in self._found(entry, entry.case.data)}
+        return any("|transcript|" in e and _may_reply(e) for e in shown | self.always(entry))
 
     def _culprits(self, entry: Entry) -> list[FrameVerdict]:
         """Frames to be rejected, or one to be refused unless a good call does as well."""
@@ -186,8 +196,8 @@ class Asker:
         """What hides a reply that is said to be missing: stdout that cannot be read."""
         if entry.metadata.rule not in ("reply-missing", "session-resync"):
             return None
-        found = self._found(entry, entry.case.data)
-        return next((each for each in found if each.oracle == "transcript"), None)
+        found = [e for e in self._found(entry, entry.case.data) if e.oracle == "transcript"]
+        return max(found, key=lambda each: _may_reply(each.signature), default=None)
 
     def _disguise(self, entry: Entry, frame: FrameVerdict) -> _Said | None:
         """What shows of the same oracle without the frame that was to be the cause."""
@@ -273,8 +283,13 @@ def _unserved(found: Finding) -> bool:
     return found.rule == "session-resync" or found.signature.endswith("error for a good request")
 
 
+def _may_reply(signature: str) -> bool:
+    """Whether what is found on stdout may be a reply, badly written."""
+    return holds_message(signature.rpartition("|")[2])
+
+
 def _rule(found: Finding) -> str:
-    return f"{found.oracle}|{found.rule}"
+    return without_kind(found.signature).partition("|")[2]
 
 
 def faults_of(entries: Iterable[Entry], asker: Asker | None = None) -> dict[str, str]:
@@ -302,8 +317,9 @@ def _fault(every: Mapping[str, Entry], said: Mapping[str, _Said], name: str) -> 
 
 
 def without_kind(signature: str) -> str:
-    """Family, oracle and rule."""
-    return "|".join(signature.split("|")[:3])
+    """Family, oracle and rule; on stdout the kind as well, since there it is what was written."""
+    parts = signature.split("|")
+    return signature if parts[1:2] == ["transcript"] else "|".join(parts[:3])
 
 
 def family(entry: Entry) -> str:

@@ -15,6 +15,7 @@ from fuzz.crashes.same import same
 from fuzz.crashes.shelf import Entry
 from fuzz.crashes.simpler import order
 from oracles.records import Finding
+from oracles.transcript_kinds import manner
 
 __all__ = ["Asker", "Refusal", "Run", "Show", "faults_of", "sort"]
 
@@ -79,6 +80,8 @@ class _Desk:
         if self.asker is None or family(entry) != family(other) or not is_server(entry):
             return ""
         mine, its = entry.metadata.signature, other.metadata.signature
+        if _written_otherwise(self.faults[mine], self.faults[its]):
+            return ""
         always = self.asker.always(entry)
         needs = self._holding(self.seen[mine], its)
         shows = self._holding(self.seen.get(its, set()), mine)
@@ -100,6 +103,14 @@ class _Desk:
             for each in signatures
             if self.faults.get(each) == fault or (each not in self.faults and _of_rule(fault, each))
         }
+
+
+def _written_otherwise(one: str, other: str) -> bool:
+    """Whether two faults are of what is written, in kinds that no one way of writing makes."""
+    if not all("|transcript|" in fault for fault in (one, other)):
+        return False
+    kinds = (fault.rpartition("|")[2].partition(" in place of ")[0] for fault in (one, other))
+    return len(set(map(manner, kinds))) == 2
 
 
 def _of_rule(fault: str, signature: str) -> bool:

@@ -69,6 +69,11 @@ takes-wrong-token-for-none retries-as-operator
 acts-twice takes-nan
 runs-self-test takes-nan
 prints-banner takes-nan
+prints-banner pretty-prints-replies
+writes-nan prints-banner
+logs-json-to-stdout prints-banner
+logs-json-to-stdout writes-nan
+forgets-line-feed prints-banner
 skips-bad-lines leaks-frame-in-error
 skips-bad-lines takes-nan
 uses-one-error-code takes-cr-lf
@@ -95,8 +100,6 @@ keeps-permission remembers-operator
 retries-as-operator remembers-operator
 swallows-next-frame remembers-id-of-rejected
 loses-split-frames acts-after-close
-pretty-prints-replies prints-banner
-writes-nan prints-banner
 """
 """Pairs of which the first hides the second: it breaks the same rules wherever that does."""
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from oracles.records import Finding
 from oracles.rules import ORACLE_RULES
 from oracles.transcript import lines_of, transcript
 from oracles.transcript_judge import judge_reply
+from oracles.transcript_kinds import KINDS, holds_message, manner
 from targets.records import Trace
 
 GOOD = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
@@ -25,9 +29,47 @@ BAD = [
 ]
 
 
-def found_in(stdout: bytes) -> list[str]:
+PRETTY = b'{\n "jsonrpc": "2.0",\n "id": 1,\n "result": {\n  "a": [\n   1,\n   "}"\n  ]\n }\n}\n'
+ALIKE = {
+    "text": (
+        *(b"mini gateway 1.0 ready\n", b"[12:30] INFO ready\n", b"[1] up\n", b"{gateway} up\n"),
+        *(b"Welcome!\n\n  *  \n42\n[1, 2]\nready\n", b"\x1b[32mcaf\xe9\n", b"{'a': 1}\n"),
+        *(b"nan\n", b'"NaN"x\n', b"data: {}\n", b"[\n", b"[[[\nready\n"),
+        b'Traceback (most recent call last):\n  File "x"\n\nKeyError: {"a"\n',
+    ),
+    "blank line": (b"\n", b" \t\r\n", b"\n\n\n"),
+    "JSON over several lines": (
+        *(PRETTY, PRETTY * 3, PRETTY.replace(b"\n", b"\r\n"), b'[\n{"a":1}\n]\n', b"{\n}\n"),
+        b'{"jsonrpc":"2.0",\n\n"id":1}\n',
+    ),
+    "cut JSON": (b'{"jsonrpc":"2.0","id"\n', b'{"a":"b\n', b'[{"a":1\n', b'{"a":[\n' + GOOD),
+    "more after a value": (GOOD[:-1] + GOOD, GOOD[:-1] + b" done: NaN\n", b"{}}\n", b'{"a":1},\n'),
+    "non-finite number": (b'{"a":NaN}\n', b'{"a":[-Infinity]}\n', b' [{"a": nan}]\n'),
+    "malformed JSON": (b'{"a":1,}\n', b'{"NaN":01}\n', b'{"a":"\x01"}\n', b'{"a":/**/1}\n'),
+    "not UTF-8": (b'{"a":"\xff"}\n', b'[{"caf\xe9":NaN}]\n'),
+    "UTF-16 or UTF-32": (GOOD[:-1].decode().encode("utf-16-le") + b"\n",),
+    "byte order mark": (b"\xef\xbb\xbf" + GOOD,),
+}
+"""Lines that are one offence of one kind, in whatever words."""
+TAILS = {
+    "whole message": (GOOD[:-1], GOOD[:-1] * 2, b'{"a":1} x'),
+    "cut JSON": (GOOD[:-5], b'{"a":"\xc3'),
+    "text": (b"> ", b"ready", b"1"),
+    "blank line": (b" ",),
+}
+
+
+def findings(stdout: bytes) -> list[Finding]:
     said = [judge_reply(each, "2025-11-25") for each in lines_of(stdout)]
-    return [each.rule for each in transcript(Trace("t", stdout, ()), said)]
+    return transcript(Trace("t", stdout, ()), said)
+
+
+def found_in(stdout: bytes) -> list[str]:
+    return [each.rule for each in findings(stdout)]
+
+
+def kinds_in(stdout: bytes) -> list[str]:
+    return [each.signature.rpartition("|")[2] for each in findings(stdout)]
 
 
 @pytest.mark.parametrize(("line", "rule"), BAD)
@@ -45,7 +87,57 @@ def test_permitted_lines_are_no_finding(stdout: bytes) -> None:
 
 
 def test_the_same_offence_twice_is_one_finding_and_another_is_another() -> None:
-    assert found_in(b"oops\noops\n1\n") == ["out-not-json", "out-not-message"]
+    assert found_in(b"oops\noops\n" + GOOD + b"1\n") == ["out-not-json", "out-not-message"]
+
+
+@pytest.mark.parametrize(("kind", "raw"), [(k, raw) for k, raws in ALIKE.items() for raw in raws])
+def test_what_was_written_has_one_kind_in_whatever_words(kind: str, raw: bytes) -> None:
+    assert kinds_in(raw) == kinds_in(GOOD + raw + GOOD) == [kind]
+
+
+@pytest.mark.parametrize(("kind", "raw"), [(k, raw) for k, raws in TAILS.items() for raw in raws])
+def test_what_lacks_its_line_feed_has_a_kind(kind: str, raw: bytes) -> None:
+    assert kinds_in(GOOD + raw) == [kind]
+
+
+def test_every_kind_is_planted() -> None:
+    assert {*ALIKE, *TAILS} == set(KINDS)
+
+
+def test_what_several_faults_wrote_is_several_findings() -> None:
+    nan = b'{"jsonrpc":"2.0","id":1,"result":{"seconds":NaN}}\n'
+    assert kinds_in(b"ready\n" + nan) == ["text", "non-finite number"]
+    assert kinds_in(b"ready\n" + PRETTY) == ["text", "JSON over several lines"]
+    assert kinds_in(PRETTY.replace(b"1", b"NaN")) == [
+        "JSON over several lines",
+        "non-finite number",
+    ]
+    assert kinds_in(b'ready\n{"event":"up"}\n') == ["text", "rpc-version"]
+    assert kinds_in(PRETTY[:-1]) == ["JSON over several lines", "text"]
+
+
+def test_kinds_of_one_way_of_writing_and_those_that_may_be_replies() -> None:
+    ways = {manner(kind) for kind in KINDS}
+    assert {manner(way) for way in ways} == ways
+    assert manner("blank line") == manner("text") != manner("non-finite number")
+    assert {kind for kind in KINDS if not holds_message(kind)} == {"text", "blank line"}
+    assert not holds_message("rpc-batch")
+    assert holds_message("rpc-result")
+
+
+def test_lines_that_open_and_never_close_cost_no_more_than_their_number() -> None:
+    few, many = (_seconds(b"{\n" * count) for count in (500, 4_000))
+    assert many < 8 * 4 * few
+
+
+def _seconds(stdout: bytes) -> float:
+    said = [judge_reply(each, "2025-11-25") for each in lines_of(stdout)]
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        transcript(Trace("t", stdout, ()), said)
+        times.append(time.process_time() - start)
+    return min(times)
 
 
 def test_a_hostile_line_is_shown_escaped_and_cut() -> None:
