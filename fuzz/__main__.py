@@ -1,8 +1,24 @@
-"""``python -m fuzz`` is the ``wirefence`` command."""
+"""``python -m fuzz`` and ``wirefence``: the command line, and Ctrl-C from its first moment on.
+
+The key insight: what takes long at a start is importing, so whoever presses Ctrl-C early meets
+that; nothing but the answer to it is imported before.
+"""
 
 from __future__ import annotations
 
-from fuzz.cli import main
+from fuzz.ends import end_at_once
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    end_at_once()
+    # Importing it takes most of a start.
+    from fuzz.cli import main as run  # noqa: PLC0415
+
+    run()
+
 
 if __name__ == "__main__":
     main()

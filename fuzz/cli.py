@@ -12,7 +12,7 @@ import traceback
 
 import click
 
-from fuzz.ends import told_to_end
+from fuzz.ends import INTERRUPTED, at_once, told_to_end
 from fuzz.errors import OWN_FAILURE, USAGE, StartError, UsageError
 from fuzz.streams import settle_streams
 from targets.errors import TargetError
@@ -50,7 +50,8 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        found = importlib.import_module(f"fuzz.commands.{cmd_name}").command
+        with at_once():
+            found = importlib.import_module(f"fuzz.commands.{cmd_name}").command
         assert isinstance(found, click.Command)
         return found
 
@@ -76,7 +77,7 @@ def main() -> None:
     except StartError as error:
         code = _complain(OWN_FAILURE, error.cause, error.hint)
     except (click.exceptions.Abort, KeyboardInterrupt):
-        code = _complain(USAGE, "interrupted", "nothing that was saved is lost")
+        code = _complain(USAGE, *INTERRUPTED)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         code = USAGE

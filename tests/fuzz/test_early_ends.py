@@ -1,0 +1,119 @@
+"""Ctrl-C while a command is being loaded ends it as later: a sentence, exit 2, no traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import fuzz
+from fuzz import ends
+
+ROOT = Path(fuzz.__file__).resolve().parent.parent
+HANG = 120.0
+
+MODULE, NAME = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"][
+    "wirefence"
+].split(":")
+ENTRIES = {
+    "python -m fuzz": ("-m", "fuzz"),
+    "wirefence": ("-c", f"import re\nimport sys\nfrom {MODULE} import {NAME}\nsys.exit({NAME}())"),
+}
+"""How the command line is started; the second is the script that an installer writes."""
+
+
+@contextmanager
+def starting(entry: str, *words: str, ignoring: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """The command, which names each module on stderr as soon as it is imported."""
+    process = subprocess.Popen(
+        [*ignoring.split(), sys.executable, "-X", "importtime", *ENTRIES[entry], *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    hang = threading.Timer(HANG, process.kill)
+    hang.start()
+    with process:
+        yield process
+    hang.cancel()
+
+
+def imported(process: subprocess.Popen[bytes], module: str) -> None:
+    """Read until a module was imported."""
+    assert process.stderr is not None
+    assert any(line.rpartition(b"|")[2].strip() == module.encode() for line in process.stderr)
+
+
+def said(process: subprocess.Popen[bytes]) -> str:
+    """What is on stderr beside the names of modules."""
+    assert process.stderr is not None
+    text = process.stderr.read().decode()
+    return "\n".join(re.findall(r"^(?!import time:)(.+)$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("entry", "module"),
+    [
+        ("wirefence", "click._compat"),
+        ("wirefence", "fuzz.store"),
+        ("wirefence", "orjson"),
+        ("python -m fuzz", "click"),
+        ("python -m fuzz", "rich.text"),
+    ],
+)
+def test_ctrl_c_at_any_moment_of_loading_is_one_sentence(entry: str, module: str) -> None:
+    with starting(entry, "campaign", "--target", "no.such.module:factory") as process:
+        imported(process, module)
+        process.send_signal(signal.SIGINT)
+        words = said(process)
+    assert process.returncode == 2
+    assert words == "wirefence: interrupted; nothing that was saved is lost"
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP])
+def test_its_like_end_it_too(end: signal.Signals) -> None:
+    with starting("wirefence", "campaign", "--target", "no.such.module:factory") as process:
+        imported(process, "click")
+        process.send_signal(end)
+        words = said(process)
+    assert process.returncode == 2
+    assert words.startswith("wirefence: interrupted; ")
+
+
+def test_what_the_caller_has_ignored_stays_ignored() -> None:
+    with starting("wirefence", "--version", ignoring="nohup") as process:
+        imported(process, "click")
+        process.send_signal(signal.SIGHUP)
+        said(process)
+    assert process.returncode == 0
+
+
+def test_handlers_are_given_back() -> None:
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    with ends.at_once(), ends.told_to_end(), ends.at_once():
+        pass
+    assert before == [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+
+
+def test_a_thread_leaves_handlers_alone() -> None:
+    seen: list[object] = []
+
+    def other() -> None:
+        with ends.at_once():
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert seen == [signal.getsignal(signal.SIGTERM)]
