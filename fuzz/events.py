@@ -19,11 +19,13 @@ __all__ = ["Event", "Explored", "Finished", "Found", "Listener", "Progress", "St
 class Tally:
     """How often what was exercised: cases, frames and documents, and cases for each name.
 
-    ``rules`` counts frames by the rule that the judge found broken (``accepted`` for none),
-    ``operators`` cases by damage, ``targets`` cases by target. Tallies add up with :meth:`add`.
+    ``given`` counts the cases that were given and not generated. ``rules`` counts frames by the
+    rule that the judge found broken (``accepted`` for none), ``operators`` cases by damage,
+    ``targets`` cases by target. Tallies add up with :meth:`add`.
     """
 
     cases: int = 0
+    given: int = 0
     frames: int = 0
     documents: int = 0
     comparisons: int = 0
@@ -35,6 +37,7 @@ class Tally:
     def add(self, other: Tally) -> None:
         """Add another tally to this one."""
         self.cases += other.cases
+        self.given += other.given
         self.frames += other.frames
         self.documents += other.documents
         self.comparisons += other.comparisons

@@ -36,6 +36,7 @@ MOST = 50
 
 _SHOWN = 72
 _EFFECTS = 20
+_EMPTY = "There is no frame in it: the input is empty."
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,7 @@ def _text(content: dict[str, Any]) -> str:
         else "No findings; what a parser is known to do differently is marked <-."
     ]
     lines += [f"  {f['oracle']} {f['rule']} in {f['target']}: {f['summary']}" for f in findings]
-    lines += ["", "The judge on the session:"]
+    lines += ["", "The judge on the session:" if content["frames"] else _EMPTY]
     for number, frame in enumerate(content["frames"], 1):
         lines.append(f"  {number:>3}  {frame['verdict']:<26}  {frame['frame']}")
         if frame["statement"]:
@@ -238,8 +239,9 @@ def _text(content: dict[str, Any]) -> str:
         lines += map(_parser_row, document["parsers"])
     lines += _left_out(content["documents_left_out"], "documents")
     lines += ["", "Gateways:"] if content["gateways"] else []
+    width = max((len(g["gateway"]) for g in content["gateways"]), default=0)
     lines += [
-        f"  {g['gateway']:<36} {g['ending']:<8} {g['replies']} replies, effects: "
+        f"  {g['gateway']:<{width}}  {g['ending']:<8} {g['replies']} replies, effects: "
         f"{_effects(g['effects'])}"
         for g in content["gateways"]
     ]

@@ -142,9 +142,15 @@ def _verdict(end: Finished) -> str:
     said = f"{end.found} new findings" if end.found else "Nothing new"
     cut = _CUT.get(end.reason, "")
     return (
-        f"{said} in {tally.cases:,} cases, {tally.frames:,} judged frames, "
+        f"{said} in {_cases(tally)}, {tally.frames:,} judged frames, "
         f"{tally.comparisons:,} parses, {tally.effects:,} effects, {end.seconds:.0f} s{cut}."
     )
+
+
+def _cases(tally: Tally) -> str:
+    if not tally.given:
+        return f"{tally.cases:,} cases"
+    return f"{tally.cases - tally.given:,} generated and {tally.given:,} given cases"
 
 
 def _coverage(tally: Tally) -> list[str]:

@@ -128,6 +128,7 @@ def _all(plan: Plan, share: Share, marker: mmap.mmap, teller: _Teller) -> None:
     for place, case in enumerate(share.given):
         _rest(share)
         _PLACE.pack_into(marker, 0, 0, place + 1)
+        teller.examiner.tally.given += 1
         if not teller.run(case, share.given_at + place * share.step):
             return
     number, skip = share.first, share.skip

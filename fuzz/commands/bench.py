@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from fuzz import bench as benchmarks
-from fuzz.commands.options import FORMAT
+from fuzz.commands.options import FORMAT, LONG, Seconds
 from fuzz.coverage import bench as coverage
 from fuzz.coverage import stages
 from fuzz.errors import FOUND, NOTHING
@@ -21,7 +21,7 @@ __all__ = ["command"]
 @click.argument("what", type=click.Choice(["parts", "fuzz", "gate", "planted"]), default="parts")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=1),
+    type=Seconds(1, LONG),
     default=60.0,
     show_default=True,
     help="For fuzz: of each of its four runs.",

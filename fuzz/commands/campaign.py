@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
 from pathlib import Path
@@ -10,7 +9,16 @@ from pathlib import Path
 import click
 
 from fuzz.campaign import Budget, campaign
-from fuzz.commands.options import FORMAT, PATIENCE_OPTION, PLACE, TARGET, with_progress, write
+from fuzz.commands.options import (
+    FORMAT,
+    LONG,
+    PATIENCE_OPTION,
+    PLACE,
+    TARGET,
+    Seconds,
+    with_progress,
+    write,
+)
 from fuzz.drivers import corpus
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.events import Event, Finished, Found
@@ -28,14 +36,30 @@ _HYPOTHESIS_CASES = 100
 
 
 @click.command("campaign")
-@click.option("--seconds", type=click.FloatRange(min=0.1), help="How long. Default: 60.")
-@click.option("--cases", type=click.IntRange(min=1), help="How many generated cases.")
+@click.option("--seconds", type=Seconds(most=LONG), help="How long. Default: 60.")
+@click.option(
+    "--cases",
+    type=click.IntRange(min=1),
+    help="How many cases to generate, behind those that are given.",
+)
 @click.option("--seed", default="0", show_default=True, help="An integer, or 'random'.")
 @TARGET
-@click.option("--corpus", "folders", multiple=True, type=PLACE)
+@click.option(
+    "--corpus",
+    "folders",
+    multiple=True,
+    type=PLACE,
+    help="Your own inputs: a file or a folder; repeatable.",
+)
 @click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
 @PATIENCE_OPTION
-@click.option("--out", type=PLACE, default=Path(".wirefence/findings"))
+@click.option(
+    "--out",
+    type=PLACE,
+    default=Path(".wirefence/findings"),
+    show_default=True,
+    help="Where findings are kept.",
+)
 @FORMAT
 def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     seconds: float | None,
@@ -50,7 +74,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
 ) -> int:
     """Run cases until the budget is spent; exit 1 if there are new findings.
 
-    Committed crashes and corpora come first, then Hypothesis, then the random grammar.
+    Given cases come first and are not counted by --cases: committed crashes, corpora, and 100 of
+    Hypothesis. Cases of the random grammar are generated then.
     """
     budget = _budget(seconds, cases, workers, patience)
     plan = Plan(targets or DEFAULT_TARGETS, _seed(seed))
@@ -78,8 +103,6 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
 def _budget(seconds: float | None, cases: int | None, workers: int, patience: float) -> Budget:
     if seconds is not None and cases is not None:
         raise UsageError("--seconds and --cases were both given", "give one of them")
-    if any(math.isnan(each) for each in (seconds or 0.0, patience)):
-        raise UsageError("nan is no number of seconds", "give a number")
     default = 60.0 if cases is None else None
     return Budget(default if seconds is None else seconds, cases, workers, patience)
 

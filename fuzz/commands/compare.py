@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from fuzz.commands.options import write
+from fuzz.commands.options import LONG, Seconds, write
 from fuzz.compare.accept import Accepted, accepted, marked, record, writable
 from fuzz.compare.formats import FORMATS
 from fuzz.compare.notation import parse
@@ -37,7 +37,7 @@ _EVERY = 5.0
     type=click.Path(path_type=Path),
     help="Your own inputs: files, folders, JSON Lines, transcripts of gate; repeatable.",
 )
-@click.option("--seconds", type=click.FloatRange(min=0), default=120.0, show_default=True)
+@click.option("--seconds", type=Seconds(most=LONG), default=120.0, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes of each side.")
 @click.option(

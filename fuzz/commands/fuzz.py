@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -10,7 +9,15 @@ from pathlib import Path
 
 import click
 
-from fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, with_progress, write
+from fuzz.commands.options import (
+    FORMAT,
+    LONG,
+    PATIENCE_OPTION,
+    TARGET,
+    Seconds,
+    with_progress,
+    write,
+)
 from fuzz.coverage.checks import NAMES
 from fuzz.coverage.corpus import merge
 from fuzz.coverage.explore import Request, explore
@@ -26,7 +33,7 @@ __all__ = ["command"]
 
 @click.command("fuzz")
 @click.argument("name", metavar="TARGET", type=click.Choice(NAMES))
-@click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True)
+@click.option("--seconds", type=Seconds(1, LONG), default=60.0, show_default=True)
 @click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
 @click.option(
     "--corpus",
@@ -67,8 +74,6 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
 
     A second start goes on from the corpus. --target limits what the inputs are given to.
     """
-    if math.isnan(seconds) or math.isnan(patience):
-        raise UsageError("nan is no number of seconds", "give a number")
     if sanitizer != "none" and not native:
         raise UsageError("--sanitizer watches native builds only", "add --native")
     _need_atheris()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +11,7 @@ from typing import get_args
 
 import click
 
-from fuzz.commands.options import write
+from fuzz.commands.options import LONG, Seconds, write
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.gate import baseline, formats
 from fuzz.gate.client import gate_client, named
@@ -45,7 +44,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     show_default=True,
     help="30 s, 5 minutes or an hour of new trials.",
 )
-@click.option("--seconds", type=float, help="Another number of seconds.")
+@click.option("--seconds", type=Seconds(most=LONG), help="Another number of seconds.")
 @click.option("--tool", help="A tool that is safe to call.")
 @click.option(
     "--args",
@@ -90,14 +89,14 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--cwd", type=_FOLDER, help="Working directory of the command.")
 @click.option(
     "--patience",
-    type=click.FloatRange(min=0.1),
+    type=Seconds(),
     default=5.0,
     show_default=True,
     help="Seconds for one reply.",
 )
 @click.option(
     "--start-patience",
-    type=click.FloatRange(min=0.1),
+    type=Seconds(),
     default=30.0,
     show_default=True,
     help="Seconds for the first reply.",
@@ -161,8 +160,6 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     """
     launch = _launch(words, changes, cwd)
     nominee = _nominee(tool, arguments)
-    if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
-        raise UsageError(f"{seconds} is no number of seconds", "give one above 0")
     if update_baseline and expected_file is None:
         raise UsageError("--update-baseline needs a file", "name it with --baseline")
     options = Options(

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from fuzz.commands.options import PATIENCE_OPTION, write
+from fuzz.commands.options import LONG, PATIENCE_OPTION, Seconds, write
 from fuzz.crashes.minimize import LIMIT, Minimized, Terms, minimize
 from fuzz.crashes.shelf import FINDINGS, REPRODUCERS, Entry, pick, scan
 from fuzz.crashes.show import cut, problem
@@ -25,7 +25,7 @@ __all__ = ["command", "showing"]
 @click.command("minimize")
 @click.argument("names", nargs=-1, metavar="[FILE|ID]...")
 @click.option("--all", "everything", is_flag=True, help="All findings below --from.")
-@click.option("--seconds", type=click.FloatRange(min=0.1), help="At most this long for each.")
+@click.option("--seconds", type=Seconds(most=LONG), help="At most this long for each.")
 @click.option("--limit", type=click.IntRange(min=1), default=LIMIT, show_default=True)
 @click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
 @PATIENCE_OPTION

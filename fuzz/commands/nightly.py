@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from fuzz.commands.options import with_progress, write
+from fuzz.commands.options import LONG, Seconds, with_progress, write
 from fuzz.crashes.config import load
 from fuzz.crashes.nightly import nightly
 
@@ -22,7 +22,7 @@ __all__ = ["command"]
     show_default=True,
     help="Its table [nightly] says what to do.",
 )
-@click.option("--seconds", type=click.FloatRange(min=1), help="Instead of the configured budget.")
+@click.option("--seconds", type=Seconds(1, LONG), help="Instead of the configured budget.")
 @click.option("--commit", "branch", default="", metavar="BRANCH", help="Commit new faults there.")
 @click.option("--check", is_flag=True, help="Only read the configuration, and show it.")
 def command(config: Path, seconds: float | None, branch: str, *, check: bool) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
@@ -16,7 +17,16 @@ from fuzz.campaign import PATIENCE
 from fuzz.events import Listener
 from fuzz.report import live, plain
 
-__all__ = ["FORMAT", "PATIENCE_OPTION", "PLACE", "TARGET", "with_progress", "write"]
+__all__ = [
+    "FORMAT",
+    "LONG",
+    "PATIENCE_OPTION",
+    "PLACE",
+    "TARGET",
+    "Seconds",
+    "with_progress",
+    "write",
+]
 
 T = TypeVar("T")
 
@@ -35,6 +45,33 @@ class _Place(click.Path):
         return super().convert(value, param, ctx)
 
 
+class Seconds(click.types.FloatParamType):
+    """A number of seconds, ``least`` or more, that every clock here can count: no NaN, no infinity.
+
+    ``most`` is by default what poll(2) takes in milliseconds, with room to spare.
+    """
+
+    name = "seconds"
+
+    def __init__(self, least: float = 0.1, most: float = 1e6) -> None:
+        self._least, self._most = least, most
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = math.nan
+        if not self._least <= seconds <= self._most:  # which NaN is not either
+            limits = f"from {self._least:g} to {self._most:,.0f}"
+            self.fail(f"{value!r} is no number of seconds {limits}", param, ctx)
+        return seconds
+
+
+LONG = 1e9
+"""Seconds of the longest run: what is looked at now and then has no other limit."""
+
 PLACE = _Place(path_type=Path)
 FORMAT = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
@@ -48,7 +85,7 @@ TARGET = click.option(
 )
 PATIENCE_OPTION = click.option(
     "--patience",
-    type=click.FloatRange(min=0.1),
+    type=Seconds(),
     default=PATIENCE,
     show_default=True,
     help="Seconds until a target is said to hang.",

@@ -40,7 +40,10 @@ def _class(found: Found, pair: Compared) -> Iterator[str]:
     mark = "  (accepted)" if found.accepted else ""
     yield f"{found.name}{mark}"
     yield f"  {found.why}"
-    yield f"  smallest {found.input}  ({found.size:,} bytes, {', '.join(found.forms)})"
+    if found.spelled:
+        yield f"  smallest {found.input}  ({found.size:,} bytes, {', '.join(found.forms)})"
+    else:
+        yield f"  value    {found.input}  (in memory; each side was told to write it as JSON)"
     width = max(len(pair.old), len(pair.new))
     yield f"  {pair.old:<{width}}  {found.old}"
     yield f"  {pair.new:<{width}}  {found.new}"
@@ -166,7 +169,8 @@ def class_rows(pair: Compared) -> list[list[str]]:
     for each in pair.found:
         name = f"{each.name} (accepted)" if each.accepted else each.name
         seen = f"{each.count:,}" + (f" ({each.traffic:,} yours)" if each.traffic else "")
-        rows.append([name, each.input, each.old, each.new, seen, each.why])
+        given = each.input if each.spelled else f"the value {each.input}, to be written"
+        rows.append([name, given, each.old, each.new, seen, each.why])
     return rows
 
 

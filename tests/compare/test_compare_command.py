@@ -51,6 +51,15 @@ def test_a_swap_is_reported_verdict_first_then_classes_speed_and_command(run):
     assert all(side["speed"]["peak_bytes"] > 1_000_000 for side in report["sides"])
 
 
+def test_a_value_to_be_written_is_no_input_and_has_no_size(run):
+    _, out = run("compare", "json", "orjson", "--seconds", "0.5")
+    lines = out.splitlines()
+    start = lines.index("reemit-nonfinite: type (meaning of the text)")
+    assert lines[start + 2].startswith("  value    nan  (in memory; each side was told to write")
+    assert "value)" not in out
+    assert "smallest nan" not in out
+
+
 def test_one_input_is_compared_alone(run):
     code, out = run(*NAN)
     assert code == 1
@@ -122,10 +131,10 @@ def test_the_same_class_between_other_libraries_is_not_accepted(run, tmp_path):
 
 def test_users_traffic_is_counted_apart(run, tmp_path):
     (tmp_path / "t.jsonl").write_bytes(b'{"a":1}\n{"a":NaN}\n{"a":NaN,"b":2}\n')
-    _, out = run("compare", "json", "simplejson", "--corpus", "t.jsonl", "--seconds", "0")
+    _, out = run("compare", "json", "simplejson", "--corpus", "t.jsonl", "--seconds", "0.1")
     assert "On your traffic: 1 class shows in 3 inputs." in out
-    assert "seen 4 times, 4 of them on your traffic" in out
-    _, out = run("compare", "json", "json", "--corpus", "t.jsonl", "--seconds", "0")
+    assert "times, 4 of them on your traffic" in out
+    _, out = run("compare", "json", "json", "--corpus", "t.jsonl", "--seconds", "0.1")
     assert "On your traffic: no difference in 3 inputs." in out
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from fuzz import cli
 from fuzz.commands import campaign
 from oracles import quirks
 
@@ -33,6 +36,14 @@ def test_a_finding_names_a_command_that_shows_it_again(wirefence) -> None:
 
 def test_a_healthy_target_exits_0(wirefence) -> None:
     assert wirefence(*FEW, "--target", "planted:healthy").code == 0
+
+
+def test_given_cases_are_told_from_generated_ones(wirefence, hostile: Path) -> None:
+    (hostile / "own").write_bytes(b"1\n")
+    ran = wirefence(*FEW, "--target", "json", "--corpus", "own")
+    assert ran.out.startswith("Nothing new in 2 generated and 5 given cases, ")
+    tally = json.loads(wirefence(*FEW, "--target", "json", "--format", "json").out)["tally"]
+    assert (tally["cases"], tally["given"]) == (6, 4)
 
 
 def test_json_goes_to_stdout_alone_and_progress_to_stderr(wirefence) -> None:
@@ -91,11 +102,9 @@ def test_a_factory_of_nonsense_is_a_crash_of_every_case(wirefence) -> None:
     ("words", "sentence"),
     [
         (("--seconds", "1", "--cases", "1"), "--seconds and --cases were both given"),
-        (("--seconds", "nan"), "nan is no number of seconds"),
-        (("--seconds", "-1"), "-1.0 is not in the range"),
+        (("--seconds", "x"), "'x' is no number of seconds from 0.1 to 1,000,000,000"),
         (("--cases", "0"), "0 is not in the range"),
         (("--workers", "0"), "0 is not in the range"),
-        (("--patience", "0"), "0.0 is not in the range"),
         (("--seed", "x"), "'x' is no seed"),
         (("--corpus", "absent"), "there is no corpus at absent"),
         (("--out", "hostile.py"), "cannot write to hostile.py: a file is in the way"),
@@ -109,6 +118,35 @@ def test_wrong_usage_of_a_campaign_exits_2(wirefence, words, sentence: str) -> N
     ran = wirefence("campaign", "--target", "json", *words)
     assert (ran.code, ran.out) == (2, "")
     assert sentence in ran.complaint()
+
+
+def options(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Each option of a command and of those below it, behind the words that call it."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from options(below, (*path, name))
+    for each in command.params:
+        yield (*path, each.opts[0])
+
+
+COUNTED = {"--seconds", "--patience", "--start-patience", "--cases", "--workers", "--limit"}
+AMOUNTS = [words for words in options(cli.cli, ()) if words[-1] in COUNTED]
+REFUSED = ("0", "-1", "nan", "inf", "-inf", "1e300", "")
+
+
+def test_every_amount_is_known() -> None:
+    assert len({words[0] for words in AMOUNTS}) >= 8
+
+
+@pytest.mark.parametrize("words", AMOUNTS, ids=" ".join)
+def test_no_option_takes_an_amount_of_nothing_or_without_end(wirefence, words) -> None:
+    for amount in REFUSED:
+        ran = wirefence(*words, amount)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.complaint().startswith(f"wirefence: Invalid value for '{words[-1]}': ")
 
 
 def test_choices_that_click_lists_on_lines_of_their_own_are_said_on_one(wirefence) -> None:
@@ -159,7 +197,11 @@ def test_wrong_usage_of_explain_exits_2(wirefence, hostile, words, sentence: str
 
 def test_explain_takes_stdin_empty_binary_or_closed(wirefence) -> None:
     words = ("explain", "-", "--target", "orjson")
-    assert wirefence(*words, stdin=b"").code == 0
+    empty = wirefence(*words, stdin=b"")
+    assert empty.code == 0
+    assert empty.out.splitlines()[2] == "There is no frame in it: the input is empty."
+    content = json.loads(wirefence(*words, "--format", "json", stdin=b"").out)
+    assert (content["bytes"], content["frames"], content["documents"]) == (0, [], [])
     binary = wirefence(*words, stdin=b"\xff\x00\x1b[31m\xe2\x80\xae\n")
     assert binary.code == 0
     assert binary.out.replace("\n", "").isprintable()
