@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -21,6 +21,7 @@ from fuzz.gate.bench_peer import PEER, calls_per_second
 from fuzz.gate.cases import Maker
 from fuzz.gate.lab import Lab, Ready, ready
 from fuzz.gate.learn import learn
+from fuzz.gate.parcel import Parcel
 from fuzz.gate.records import Facts, Nominee, Options, Trial
 from fuzz.gate.splice import Copy, Remembered, Templates, like
 from fuzz.gate.warm import Warm
@@ -31,10 +32,12 @@ from targets.command.records import Launch
 __all__ = ["measure"]
 
 _ROUNDS = 2
-_GROUPS = 4_000
-"""Trials of one measurement at most; slow servers get through less of them."""
+_GROUPS = 30_000
+"""Trials of one measurement at most, as servers grow faster for a while."""
 _LONGEST = 3.0
-"""Seconds of one measurement."""
+"""Seconds of one measurement: slow servers get through less of the trials."""
+_LOT = 1_000
+"""Trials of one write: the next is ready before the pipe has run empty."""
 _NOMINEE = Nominee("record", '{"action":"{nonce}"}')
 _LOOP = """\
 import json, sys
@@ -152,10 +155,12 @@ def _rates(launch: Launch) -> _Rates:
         facts = learn(lab)
         maker = Maker(facts, Wording.of(_NOMINEE), facts.version)
         rates, made = _Rates(), _copies(maker, facts)
-        good = [maker.good(number) for number in range(1, _GROUPS)]
+        good = Parcel.of(ready(maker.good(1), facts.contract("strict")), facts.version)
+        goods = [good.renamed(number) for number in range(2, _GROUPS)]
+        bads = [each.parcel for each in made]
         for _ in range(_ROUNDS):
-            rates.good = max(rates.good, _blindly(lab, maker, good))
-            rates.blind = max(rates.blind, _blindly(lab, maker, [each.trial for each in made]))
+            rates.good = max(rates.good, _blindly(lab, maker, goods))
+            rates.blind = max(rates.blind, _blindly(lab, maker, bads))
             rates.piped = max(rates.piped, _piped(lab, facts, made))
             _judge(lab, facts, maker, rates)
         return rates
@@ -163,18 +168,18 @@ def _rates(launch: Launch) -> _Rates:
         lab.close()
 
 
-def _copies(maker: Maker, facts: Facts) -> list[Ready]:
+def _copies(maker: Maker, facts: Facts) -> list[Copy]:
     """The vocabulary again and again under new names, as far as it can stay in the pipe."""
     contract, numbers = facts.contract("strict"), count(1)
-    every = [ready(trial, contract) for trial in maker.damage(numbers) if trial.warm]
     templates = Templates(numbers)
-    for each in every:
-        templates.offer(each)
+    for trial in maker.damage(numbers):
+        if trial.warm:
+            templates.offer(ready(trial, contract))
     return [*filter(None, (templates.copy() for _ in range(_GROUPS)))]
 
 
-def _blindly(lab: Lab, maker: Maker, trials: Iterable[Trial]) -> float:
-    """Frames per second where all is sent at once, and only the sentinels are looked for."""
+def _blindly(lab: Lab, maker: Maker, parcels: Sequence[Parcel]) -> float:
+    """Frames per second where the pipe is kept full, and only the sentinels are looked for."""
     watched = lab.fresh()
     try:
         session = watched.session
@@ -182,32 +187,53 @@ def _blindly(lab: Lab, maker: Maker, trials: Iterable[Trial]) -> float:
         version = b'"%b"' % maker.version.encode()
         session.send(initialize(version, hello).raw + INITIALIZED.raw)
         session.wait_for([hello.strip(b'"')], lab.options.start_patience)
-        parts = {
-            Names(each.number).ident("s").strip(b'"'): each.case.data[each.opening :]
-            for each in trials
-        }
         began = time.monotonic()
-        session.send(b"".join(parts.values()))
-        session.wait_for([*parts][-1:], _LONGEST)
+        late = began + _LONGEST
+        last: list[bytes] = []
+        for at in range(0, len(parcels), _LOT):
+            lot = parcels[at : at + _LOT]
+            session.send(b"".join(each.data for each in lot))
+            session.wait_for(last, late - time.monotonic())
+            last = [_sentinel(lot[-1])]
+            if time.monotonic() > late:
+                break
+        session.wait_for(last, late - time.monotonic())
         spent = time.monotonic() - began
-        done = sum(parts[each].count(b"\n") for each in parts.keys() & session.answered)
-        return done / spent
+        done = (each for each in parcels if _sentinel(each) in session.answered)
+        return sum(each.data.count(b"\n") for each in done) / spent
     finally:
         watched.stop()
 
 
-def _piped(lab: Lab, facts: Facts, trials: Iterable[Ready]) -> float:
-    """Frames per second of the screen: sent, waited for, and led back to their trials."""
+def _sentinel(parcel: Parcel) -> bytes:
+    return Names(parcel.number).ident("s").strip(b'"')
+
+
+def _piped(lab: Lab, facts: Facts, trials: Sequence[Ready]) -> float:
+    """Frames per second of the screen: sent, waited for, and led back to their trials.
+
+    The clock stops when nothing new is sent: what is waited for at the end is no part of a rate.
+    """
     warm = Warm(lab, facts)
     try:
         warm.open()
         began = time.monotonic()
-        late = began + _LONGEST
-        frames = sum(
-            _frames(prepared)
-            for prepared, _ in warm.screen(trials, lambda: time.monotonic() > late)
-        )
-        return frames / (time.monotonic() - began)
+        late, frames = began + _LONGEST, 0
+        rates: list[float] = []
+
+        def source() -> Iterator[Ready]:
+            yield from trials
+            rates.append(frames / (time.monotonic() - began))
+
+        def is_late() -> bool:
+            now = time.monotonic()
+            if now > late:
+                rates.append(frames / (now - began))
+            return now > late
+
+        for prepared, _ in warm.screen(source(), is_late):
+            frames += _frames(prepared)
+        return rates[0]
     finally:
         warm.close()
 

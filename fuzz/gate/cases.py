@@ -6,16 +6,16 @@ that each says two things at once: did the bad frame act, and did the good one s
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fuzz.gate.ground import Ground
 from fuzz.gate.inputs import DANGEROUS, NAMINGS, SPOILED, UGLY
 from fuzz.gate.records import Facts, Place, Trial
 from fuzz.gate.wire import INITIALIZED, STATELESS, Names, Wording, initialize, ping
 from fuzz.store import case_from_bytes, read_case
-from strategies.damage import OPERATORS, Operator, Scene
+from strategies.damage import OPERATORS, Operator
 from strategies.records import Case, Frame, Version
 from strategies.source import RandomSource
 
@@ -23,9 +23,6 @@ __all__ = ["Maker"]
 
 _PLACES: tuple[Place, ...] = ("before", "within", "after")
 _TRIES = 16
-_FEW = 3
-_LOST = "\N{REPLACEMENT CHARACTER}"
-_METHODS = ("initialize", "ping", "tools/list", "server/discover")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,76 +203,20 @@ class Maker:
         self, operator: Operator, names: Names, turn: int, place: Place = "after"
     ) -> Trial | None:
         """Damage by one operator, at the most tempting of a few places."""
-        first: Trial | None = None
-        seen: set[bytes] = set()
-        for attempt in range(_TRIES):
-            source = RandomSource(_seed_of(operator.name, self.seed, turn * _TRIES + attempt))
-            trial = self._damaged_once(operator, names, source, place)
-            if trial is None or tempting(trial.case.data, self.wording):
-                return trial
-            first = first or trial
-            seen.add(trial.case.data)
-            if attempt == _FEW and len(seen) == 1:
-                break  # this operator has but one way
-        return first
-
-    def _damaged_once(
-        self, operator: Operator, names: Names, source: RandomSource, place: Place
-    ) -> Trial | None:
-        opening = self.handshake(names)
-        at = {"before": 0, "within": 1}.get(place, len(opening))
-        for target in self._targets(names):
-            good = replace(target, raw=self._worded(operator, target.raw))
-            frames = (*opening[:at], good, *opening[at:], self.call(names, "p"))
-            if operator.family == "chunking":  # pauses are offsets into what is sent
-                frames = tuple(replace(f, raw=self.wording.reword(f.raw)) for f in frames)
-            made = operator.apply(source, Scene(frames, at, self.version))
-            if made is not None:
-                eof = operator.name.endswith("-eof")
-                where: Place = "end" if eof else place
-                return self._finish(
-                    operator.name,
-                    operator.family,
-                    where,
-                    names,
-                    made.frames,
-                    cuts=made.cuts,
-                    eof=eof,
-                )
-        return self._opening_damaged(operator, names, source) if place == "after" else None
-
-    def _worded(self, operator: Operator, raw: bytes) -> bytes:
-        """Damage that wraps the frame whole would hide the abstract words from rewording."""
-        concrete = operator.family == "encoding" or operator.name.startswith("stringified")
-        return self.wording.reword(raw) if concrete else raw
-
-    def _opening_damaged(
-        self, operator: Operator, names: Names, source: RandomSource
-    ) -> Trial | None:
-        """Damage that fits an ``initialize`` only: the spoiled one comes before the good one."""
-        if not self._stateful:
-            return None
-        spoiled = initialize(b'"%b"' % self.version.encode(), names.ident("v"))
-        frames = (replace(spoiled, nonce=names.action("v")), *self.handshake(names))
-        made = operator.apply(source, Scene((*frames, self.call(names, "p")), 0, self.version))
+        ground = Ground(self.wording, self.version, names, tuple(self.handshake(names)), place)
+        seeds = (_seed_of(operator.name, self.seed, turn * _TRIES + each) for each in range(_TRIES))
+        made = ground.damaged(operator, map(RandomSource, seeds))
         if made is None:
             return None
-        return self._finish(operator.name, operator.family, "before", names, made.frames)
-
-    def _targets(self, names: Names) -> Iterator[Frame]:
-        """Frames to damage, the most telling first: operators fit some only."""
-        action, ident = names.action("t").encode(), names.ident("t")
-        yield self.call(names, "t")
-        yield self.call(names, "t", b'"progressToken":"%b"' % action)
-        for text in (
-            b'"id":%b,"method":"tools/list","params":{"cursor":""}' % ident,
-            b'"method":"notifications/cancelled","params":{"requestId":"none","reason":"x"}',
-            b'"method":"notifications/progress","params":'
-            b'{"progressToken":"none","progress":1,"total":2}',
-            b'"id":"none","result":{}',
-            b'"id":"none","error":{"code":-32603,"message":"none"}',
-        ):
-            yield Frame(b'{"jsonrpc":"2.0",%b}\n' % text, names.action("t"))
+        return self._finish(
+            operator.name,
+            operator.family,
+            made.place,
+            names,
+            made.frames,
+            cuts=made.cuts,
+            eof=made.eof,
+        )
 
     def reproducers(self, folder: Path, numbers: Iterator[int]) -> Iterator[Trial]:
         """Committed crash files of servers and gateways, reworded for this server."""
@@ -299,53 +240,3 @@ class Maker:
 def _seed_of(name: str, seed: int, turn: int) -> int:
     """A seed of its own for each operator and turn, equal in every process."""
     return int.from_bytes(f"{seed}:{turn}:{name}".encode(), "big")
-
-
-def tempting(data: bytes, wording: Wording) -> bool:
-    """Whether a lenient reader would still find every word that it acts on.
-
-    Damage to the name of a member, say, is refused by every reader and proves little.
-    """
-    for line in data.split(b"\n"):
-        text = line.decode("utf-8", "replace")
-        if '"id"' in text and '"method"' in text and not _whole(text, wording):
-            return False
-    return True
-
-
-def _whole(text: str, wording: Wording) -> bool:
-    try:
-        value = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(value, dict) or not {"method", "id"} <= value.keys():
-        return False
-    if value.get("jsonrpc") != "2.0":
-        return False
-    if value["method"] != "tools/call":
-        return value["method"] in _METHODS
-    return _callable(value.get("params"), wording, spoiled=_LOST in text)
-
-
-def _callable(params: object, wording: Wording, *, spoiled: bool) -> bool:
-    """Whether a tool would do what ``params`` say; ``spoiled``: bytes of the text were no UTF-8."""
-    if not isinstance(params, dict) or json.dumps(params.get("name")).encode() != wording.tool:
-        return False
-    if not wording.key:
-        return True
-    arguments = params.get("arguments")
-    if not isinstance(arguments, dict) or wording.key not in arguments:
-        return False
-    return not spoiled or _lost_in_the_name(arguments, wording)
-
-
-def _lost_in_the_name(arguments: Mapping[str, object], wording: Wording) -> bool:
-    """Whether bad bytes are where any bytes will do: a folder that is not there is no lenience."""
-    before, _, behind = wording.value.partition("{nonce}")
-    name = str(arguments[wording.key])
-    others = [value for key, value in arguments.items() if key != wording.key]
-    return (
-        name.startswith(before)
-        and name.endswith(behind)
-        and _LOST not in json.dumps(others, ensure_ascii=False)
-    )

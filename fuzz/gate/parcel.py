@@ -7,10 +7,10 @@ its names alone, bytes and ids are the same with the names exchanged.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fuzz.gate.lab import Key, Ready, spelled
-from fuzz.gate.wire import Names, ping, tokens_in
+from fuzz.gate.wire import Names, ping, stem_of, tokens_in
 from strategies.records import Version
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "foreign_ids",
     "last_ids",
     "sentinel",
-    "stem_of",
     "warm_ids",
 ]
 
@@ -73,25 +72,19 @@ def fenced(prepared: Ready) -> bool:
     return (str, sentinel(prepared).strip(b'"').decode()) in last_ids(prepared)
 
 
-def stem_of(number: int) -> bytes:
-    """What all names of one trial begin with."""
-    return Names(number).action("").encode()
-
-
-@dataclass(frozen=True, slots=True)
-class Parcel:
-    """One trial as it is sent.
+class Parcel(NamedTuple):
+    """One trial as it is sent. (A tuple, as one is made for each copy.)
 
     ``data`` are the bytes behind the ``since`` first ones, its handshake, with a sentinel in any
     case; ``added`` is the raw id of one that is no part of the trial, ``b""`` where there is none.
-    ``ids`` are those that are waited for as they stand on a line, ``others`` those that can be
-    spelled in many ways. ``stem`` is what all of its names begin with.
+    ``ids`` are those that are waited for as they stand on a line, with a blank between them;
+    ``others`` those that can be spelled in many ways. ``stem`` is what all of its names begin with.
     """
 
     number: int
     stem: bytes
     data: bytes
-    ids: frozenset[bytes]
+    ids: bytes
     others: frozenset[Key]
     since: int
     added: bytes = b""
@@ -105,7 +98,7 @@ class Parcel:
         if not fenced(prepared):
             added = sentinel(prepared)
             data += ping(version, added).raw
-        ids = frozenset(str(name).encode() for _, name in plain)
+        ids = b" ".join(sorted(str(name).encode() for _, name in plain))
         number = prepared.trial.number
         return cls(number, stem_of(number), data, ids, frozenset(keys - plain), since, added)
 
@@ -116,5 +109,5 @@ class Parcel:
         if others:
             before, after = old.decode(), new.decode()
             others = frozenset((kind, str(name).replace(before, after)) for kind, name in others)
-        ids = frozenset([each.replace(old, new) for each in self.ids])
-        return Parcel(number, new, self.data.replace(old, new), ids, others, self.since)
+        data, ids = self.data.replace(old, new), self.ids.replace(old, new)
+        return Parcel(number, new, data, ids, others, self.since)

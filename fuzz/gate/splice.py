@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from fuzz.gate.lab import Ready
-from fuzz.gate.parcel import Parcel, apart, fenced, foreign_ids, stem_of
+from fuzz.gate.parcel import Parcel, apart, fenced, foreign_ids
 from fuzz.gate.records import Facts, Seen
 from fuzz.gate.verdicts import Charge, judge
-from fuzz.gate.wire import TOKEN
+from fuzz.gate.wire import TOKEN, stem_of
 from oracles.records import Call, FrameVerdict, Judgement
 from strategies.records import Frame
 
@@ -179,8 +179,6 @@ class Remembered:
 
     def judge(self, prepared: Ready, seen: Seen) -> list[Charge]:
         """Every rule that was broken; the bytes of a charge may bear an earlier name."""
-        if not like(prepared).trial.origin:
-            return judge(prepared, seen, self.facts, self.base)
         key = _key(prepared, seen)
         known = self._known.get(key)
         if known is None:
@@ -198,4 +196,5 @@ def _key(prepared: Ready, seen: Seen) -> object:
     )
     lines = b"\n".join(seen.lines).replace(stem, b"")
     ended = seen.tail.replace(stem, b""), seen.complete, seen.alive, seen.ending, seen.status
-    return like(prepared).trial.origin, lines, effects, ended
+    trial = like(prepared).trial
+    return trial.origin or trial.number, lines, effects, ended

@@ -57,7 +57,7 @@ class Flight:
     @classmethod
     def of(cls, prepared: Ready, parcel: Parcel) -> Flight:
         """A trial as it is sent."""
-        return cls(prepared, parcel, parcel.number, set(parcel.ids), set(parcel.others))
+        return cls(prepared, parcel, parcel.number, set(parcel.ids.split()), set(parcel.others))
 
     @property
     def complete(self) -> bool:

@@ -202,7 +202,7 @@ class Warm:
         patience = min(self._silence, self._patient) if self._late() else self._silence
         if not wait:
             process.pump(0)
-        while not (block := session.collect()) and wait:
+        while not (block := session.take()) and wait:
             left = self._heard + patience - time.monotonic()
             if left <= 0 or process.stdout.ended or (process.gone and not process.pump(_TICK)):
                 return False
@@ -295,7 +295,7 @@ class Warm:
 
         def done() -> bool:
             nonlocal heard
-            if block := session.collect():
+            if block := session.take():
                 heard = time.monotonic()
                 traffic.take(block)
             return not traffic.behind or time.monotonic() - heard > self._quiet
@@ -321,7 +321,7 @@ class Warm:
         watched = self._living()
         session, trial = watched.session, prepared.trial
         watched.recording.take()
-        session.collect()
+        self._traffic.take(session.take())
         begun, replies = len(session.lines), Replies(session, trial.case.version)
         cuts = [cut - trial.opening for cut in trial.case.cuts if cut > trial.opening]
         data = trial.case.data[trial.opening :]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fuzz.errors import UsageError
 from fuzz.gate.records import Nominee
@@ -29,6 +29,7 @@ __all__ = [
     "numbers_in",
     "ping",
     "restamp",
+    "stem_of",
     "tokens_in",
 ]
 
@@ -54,9 +55,10 @@ _CALL = re.compile(
 )
 
 
-def _numbered(number: int) -> str:
+def stem_of(number: int) -> bytes:
+    """What all names of one trial begin with."""
     rounds, rest = divmod(number, _ROUND)
-    return f"{(_RUN + rounds) % (1 << 16):04x}c{rest:06d}"
+    return b"wf%04xc%06d" % ((_RUN + rounds) % (1 << 16), rest)
 
 
 def number_of(numbered: bytes) -> int:
@@ -73,13 +75,17 @@ class Names:
     """
 
     number: int
+    stem: bytes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stem", stem_of(self.number))
 
     def action(self, role: str) -> str:
-        return f"wf{_numbered(self.number)}{role}"
+        return self.stem.decode() + role
 
     def ident(self, role: str) -> bytes:
         """A raw id; it ends in ``i``, so that no echo of an action is taken for it."""
-        return f'"{self.action(role)}i"'.encode()
+        return b'"%b%bi"' % (self.stem, role.encode())
 
 
 def tokens_in(raw: bytes) -> set[bytes]:
@@ -99,7 +105,7 @@ def anonymous(raw: bytes) -> bytes:
 
 def restamp(raw: bytes, number: int) -> bytes:
     """The same bytes under the names of another trial; the length stays."""
-    return TOKEN.sub(rb"wf%b\2" % _numbered(number).encode(), raw)
+    return TOKEN.sub(rb"%b\2" % stem_of(number), raw)
 
 
 def _request(ident: bytes, method: bytes, params: bytes = b"") -> bytes:

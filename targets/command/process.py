@@ -32,13 +32,16 @@ from targets.errors import TargetError
 __all__ = ["Exit", "Process", "Stream"]
 
 _CHUNK = 1 << 20
+_ROOM = 1 << 18
+"""Bytes of a pipe: for what it has no room, a thread must be woken or a fast server must wait."""
 _MOST_OUTPUT = 64 << 20
 _MOST_AT_ONCE = 16 << 20
 _MOST_LINES = 20_000
 """What may come on stdout after one write: more is no answer to anything."""
 _MOST_STDERR = 8 << 20
 _PAUSE = 0.002
-_ALL_PAUSES = 0.3
+_ALL_PAUSES = 0.1
+"""Seconds for one write byte by byte: enough for a server that waits to read each alone."""
 _TICK = 0.05
 
 
@@ -108,8 +111,12 @@ class Process:
         self._given = self._put_down = 0  # what the writer was given, and is done with
 
     def _watch(self) -> None:
+        assert self._child.stdin is not None
         assert self._child.stdout is not None
         assert self._child.stderr is not None
+        for pipe in (self._child.stdin, self._child.stdout):
+            with contextlib.suppress(OSError):  # a user may have so many pages in pipes
+                fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _ROOM)
         for pipe, stream in ((self._child.stdout, self.stdout), (self._child.stderr, self.stderr)):
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe, selectors.EVENT_READ, stream)

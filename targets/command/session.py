@@ -28,7 +28,8 @@ class Session:
     """One server process and the complete lines of its stdout, in order.
 
     ``answered`` holds every plain string id that was seen on a line. A line is kept without its
-    LF; bytes after the last LF are in ``tail``.
+    LF; bytes after the last LF are in ``tail``. What was given to a caller of :meth:`take` is in
+    neither of them.
     """
 
     def __init__(self, process: Process) -> None:
@@ -41,17 +42,21 @@ class Session:
         """Have bytes written; returns at once."""
         self.process.write(data, cuts)
 
-    def collect(self) -> bytes:
-        """Split what stdout has brought into lines; gives the new ones, each with its LF."""
+    def take(self) -> bytes:
+        """The new complete lines, each with its LF, for a caller who looks into them himself."""
         out = self.process.stdout.data
         end = out.rfind(b"\n", self._scanned)
         if end < 0:
             return b""
         fresh = bytes(memoryview(out)[self._scanned : end + 1])
         self._scanned = end + 1
-        self.lines += fresh.split(b"\n")[:-1]
-        self.answered.update(answered_ids(fresh))
         return fresh
+
+    def collect(self) -> None:
+        """Split what stdout has brought into lines."""
+        if fresh := self.take():
+            self.lines += fresh.split(b"\n")[:-1]
+            self.answered.update(answered_ids(fresh))
 
     def wait_for(self, ids: Iterable[bytes], seconds: float) -> bool:
         """Wait until each of ``ids`` was answered, or the deadline; say whether all were."""
@@ -59,7 +64,7 @@ class Session:
 
         def done() -> bool:
             self.collect()
-            missing.difference_update(self.answered)
+            missing.difference_update([each for each in missing if each in self.answered])
             return not missing
 
         return self.process.pump_until(done, seconds)

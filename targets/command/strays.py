@@ -22,19 +22,23 @@ _ROUNDS = 3
 
 
 def mark() -> str:
-    """The value of :data:`MARK` for what this process starts: one that was forked has its own."""
-    return f"{_TOKEN}-{os.getpid()}"
+    """The value of :data:`MARK` for what this process starts: one that was forked has its own.
+
+    None is the beginning of another's, since it is looked for in environments as a piece of text.
+    """
+    return f"{_TOKEN}-{os.getpid()}."
 
 
 def end_strays(living: Collection[int]) -> int:
     """Kill every marked process but those of the groups ``living``; say how many were killed."""
-    killed = 0
+    killed: set[int] = set()
     for _ in range(_ROUNDS):  # what is killed may have been about to start another
-        found = [pid for pid in _marked() if not _belongs(pid, living)]
-        killed += sum(map(_kill, found))
+        left = set(_marked()) - killed  # whoever is dying has its mark until the end
+        found = [pid for pid in left if not _belongs(pid, living)]
+        killed.update(filter(_kill, found))
         if not found:
             break
-    return killed
+    return len(killed)
 
 
 def _marked() -> Iterator[int]:

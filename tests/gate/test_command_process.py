@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from targets.command import strays
 from targets.command.guardian import end_left
 from targets.command.process import Process
 from targets.command.records import Launch
@@ -160,14 +161,16 @@ DETACHED = (
     "import os, sys, time\n"
     "if os.fork(): os.wait() and time.sleep(3600)\n"
     "os.setsid()\n"
+    "between = os.getpid()\n"
     "if TWICE and os.fork(): os._exit(0)\n"
+    "while TWICE and os.getppid() == between: time.sleep(0.001)\n"
     "os.write(1, b'%d\\n' % os.getpid())\n"
     "time.sleep(3600)\n"
 )
 
 
 def detached(ended, *, twice: bool) -> tuple[Process, int]:
-    """A server, and a process that it started and that has left its group."""
+    """A server, and a process that it started and that has left its group; twice: a daemon."""
     ended.append(p := start(DETACHED.replace("TWICE", str(twice))))
     session = Session(p)
     assert p.pump_until(lambda: (session.collect(), bool(session.lines))[1], GUARD)
@@ -191,6 +194,22 @@ def test_a_daemon_is_killed_at_the_end_and_nothing_else(ended):
     assert all(map(_alive, (living.pid, its, other.pid)))
     other.kill()
     other.wait()
+
+
+def test_whoever_dies_slowly_is_one_stray(monkeypatch):
+    """The environment of a process that was killed can be read until it is gone."""
+    dying = iter([[11, 12], [11, 12, 13], [12]])
+    monkeypatch.setattr(strays, "_marked", lambda: next(dying))
+    monkeypatch.setattr(strays, "_kill", lambda pid: True)
+    assert strays.end_strays(()) == 3
+
+
+def test_no_mark_is_the_beginning_of_anothers(monkeypatch):
+    marks = []
+    for pid in (12, 123):
+        monkeypatch.setattr("os.getpid", lambda pid=pid: pid)
+        marks.append(strays.mark())
+    assert not marks[1].startswith(marks[0])
 
 
 def test_a_variable_can_be_set_and_taken_away(ended, monkeypatch):

@@ -113,7 +113,8 @@ def test_a_fast_server_is_sent_copies_while_trials_are_made(bench):
     fresh = [ready(trial, contract) for trial in islice(warm_trials, 60)]
     with living(made) as warm:
         templates = Templates(made.numbers)
-        seen = list(warm.screen(iter(fresh), lambda: False, templates=templates))
+        slowly = (each for each in fresh if not time.sleep(0.005))  # as if they were made
+        seen = list(warm.screen(slowly, lambda: False, templates=templates))
     origins = Counter(each.trial.origin for each, _ in seen)
     assert origins.pop(0) == len(fresh)
     assert sum(origins.values()) == templates.copies > 0

@@ -7,7 +7,8 @@ from itertools import count
 
 import pytest
 
-from fuzz.gate.cases import Maker, tempting
+from fuzz.gate.cases import Maker
+from fuzz.gate.ground import tempting
 from fuzz.gate.records import Facts, Nominee
 from fuzz.gate.wire import Wording
 
