@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from fuzz.crashes import tree
-from fuzz.crashes.nesting import FORMS, chains
+from fuzz.crashes.nesting import FORMS, chains, levels
 from fuzz.crashes.openings import KNOWN, outside, plain
 from fuzz.crashes.simpler import simpler_values
 from fuzz.crashes.tree import Node, Span
@@ -109,7 +109,14 @@ def _unknown(data: bytes, spans: Sequence[Span]) -> list[Span]:
 def _nodes_of(data: bytes) -> list[Node]:
     found = tree.nodes(data)
     kept = set(outside(data, [(node.start, node.end) for node in found]))
-    return [node for node in found if (node.start, node.end) in kept]
+    # A level of plain nesting begins and ends in two such spans: one search has done for all.
+    plain_levels = levels(data)
+    return [
+        node
+        for node in found
+        if (node.start, node.end) in kept
+        and not any(start < node.start < end for start, end in plain_levels)
+    ]
 
 
 def _lines(search: Search) -> None:

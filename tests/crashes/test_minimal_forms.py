@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from targets.planted import PLANTED
+from tests.crashes.conftest import CALL, HANDSHAKE
 from tests.crashes.minimal import Form, table
 
 TABLE = table()
@@ -25,6 +26,17 @@ def test_a_planted_fault_comes_out_in_its_minimal_form(form: Form):
     else:
         assert made.executions <= min(400, form.executions + 20)
         assert made.data == form.smallest.encode("latin-1")
+
+
+def test_depth_that_a_call_holds_is_not_looked_into_level_by_level():
+    levels = b'{"a":' * 150 + b"0" + b"}" * 150
+    call = (CALL % (2, 2)).replace(b'"note":"some words"', b'"options":{"note":%b}' % levels)
+    start = HANDSHAKE + CALL % (1, 1) + call
+    form = Form(DEEP, "non-action|act-rejected|json-depth", False, start.decode(), "", 0)
+    made = form.reduced()
+    assert made.finished
+    assert made.executions <= 300
+    assert b"[" * 120 in made.data
 
 
 def test_every_planted_fault_has_one():
