@@ -97,14 +97,7 @@ class Asker:
         if not new:
             return entry
         shown = min(new, key=lambda each: (not _alike(entry, each), each.oracle != own))
-        metadata = structs.replace(
-            entry.metadata,
-            oracle=shown.oracle,
-            rule=shown.rule,
-            signature=shown.signature,
-            summary=shown.summary,
-        )
-        return replace(entry, metadata=metadata, case=like(entry.case, data))
+        return _showing(entry, shown, data)
 
     def _unframed(self, entry: Entry) -> str:
         """The cause where no frame is to blame: a reading, or the rule and what is missing."""
@@ -131,7 +124,7 @@ class Asker:
         """What of a frame is the cause, and what was done with it."""
         itself = self._like_it(entry, entry.case.data[: frame.end])
         if self._general(entry, frame):
-            done = entry.metadata.rule if itself else self._next(entry)
+            done = _done(entry) if itself else self._next(entry)
             return f"any rejected frame: {done}" if done else ""
         reading = self._reading(entry, frame)
         kept = "" if reading or itself else self._kept(entry, frame)
@@ -200,19 +193,20 @@ class Asker:
         return max(found, key=lambda each: _may_reply(each.signature), default=None)
 
     def _disguise(self, entry: Entry, frame: FrameVerdict) -> _Said | None:
-        """What shows of the same oracle without the frame that was to be the cause."""
-        rest = entry.case.data[: frame.start] + entry.case.data[frame.end :]
-        without = self._found(entry, rest)
-        if any(_alike(entry, each) for each in without):
-            return None
-        oracles = {entry.metadata.oracle} | (
-            {"reply"} if entry.metadata.oracle == "session" else set()
-        )
-        others = [each for each in without if each.oracle in oracles]
-        shown = {each.signature for each in self._found(entry, entry.case.data)} if others else ()
-        return next(
-            (_Said(_rule(e), e.signature) for e in others if e.signature not in shown), None
-        )
+        """The cause of what shows instead without a frame that was to be it, or up to that frame.
+
+        Looked for in the same oracle, and only where the finding itself shows no more.
+        """
+        oracles = {entry.metadata.oracle}
+        oracles |= {"reply"} if entry.metadata.oracle == "session" else set()
+        data = entry.case.data
+        shown = {_rule(each) for each in self._found(entry, data)}
+        for rest in (data[: frame.start] + data[frame.end :], data[: frame.end]):
+            found = self._found(entry, rest) if rest != data else ()
+            others = [e for e in found if e.oracle in oracles and _rule(e) not in shown]
+            if others and not any(_alike(entry, each) for each in found):
+                return self.cause(_showing(entry, others[0], rest))
+        return None
 
     def _general(self, entry: Entry, frame: FrameVerdict) -> bool:
         """Whether any rejected frame will do: all of some kind, in its place, break a like rule."""
@@ -241,12 +235,18 @@ class Asker:
         return ""
 
     def _reads(self, entry: Entry, data: bytes) -> bool:
+        answered = () if self._answers_any(entry) else ("reply-to-rejected",)
         return any(
             each.oracle == "non-action"
-            or each.rule == "reply-to-rejected"
+            or each.rule in answered
             or (each.oracle == "transcript" and each.signature not in self.always(entry))
             for each in self._found(entry, data)
         )
+
+    def _answers_any(self, entry: Entry) -> bool:
+        """Whether a result says nothing, since whatever is rejected gets one."""
+        tried = (self._found(entry, spelled(raw, entry.case.version)) for raw in KINDS[1])
+        return all(any(e.rule == "reply-to-rejected" for e in found) for found in tried)
 
     def _found(self, entry: Entry, data: bytes) -> Collection[Finding]:
         (found,) = self._ask(entry, [like(entry.case, data)])
@@ -271,6 +271,27 @@ class Asker:
             found = self.run(entry, list(new.values()))
             self._seen |= dict(zip(new, found, strict=True))
         return [self._seen[key] for key in keys]
+
+
+def _showing(entry: Entry, found: Finding, data: bytes) -> Entry:
+    """Another finding of the same target, shown by other bytes."""
+    metadata = structs.replace(
+        entry.metadata,
+        oracle=found.oracle,
+        rule=found.rule,
+        signature=found.signature,
+        summary=found.summary,
+    )
+    return replace(entry, metadata=metadata, case=like(entry.case, data))
+
+
+def _done(entry: Entry) -> str:
+    """What was done with a rejected frame, by rule.
+
+    On stdout only a result can break ``mcp-params``: to give one is the graver fault.
+    """
+    result = entry.metadata.signature.endswith("|out-not-message|mcp-params")
+    return "reply-to-rejected" if result else entry.metadata.rule
 
 
 def _alike(entry: Entry, found: Finding) -> bool:

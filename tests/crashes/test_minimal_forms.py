@@ -32,8 +32,8 @@ def test_depth_that_a_call_holds_is_not_looked_into_level_by_level():
     levels = b'{"a":' * 150 + b"0" + b"}" * 150
     call = (CALL % (2, 2)).replace(b'"note":"some words"', b'"options":{"note":%b}' % levels)
     start = HANDSHAKE + CALL % (1, 1) + call
-    form = Form(DEEP, "non-action|act-rejected|json-depth", False, start.decode(), "", 0)
-    made = form.reduced()
+    kind = "non-action|act-rejected|json-depth"
+    made = Form(DEEP, kind, pauses=False, start=start.decode(), smallest="", executions=0).reduced()
     assert made.finished
     assert made.executions <= 300
     assert b"[" * 120 in made.data
