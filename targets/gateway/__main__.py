@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from typing import get_args
 
 import structlog
@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log = _logger()
 
     def note(entry: Entry) -> None:
-        log.info(type(entry).__name__.lower(), **asdict(entry))
+        said = {each.name: getattr(entry, each.name) for each in fields(entry)}
+        log.info(type(entry).__name__.lower(), **said)
 
     gateway = ReferenceGateway(_act, contract, journal=Journal(listen=note))
     log.info("open", version=contract.version, profile=contract.profile, policy=contract.policy)
@@ -72,6 +73,7 @@ def _logger() -> structlog.stdlib.BoundLogger:
             structlog.processors.JSONRenderer(),
         ],
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
     )
     log: structlog.stdlib.BoundLogger = structlog.get_logger("gateway")
     return log

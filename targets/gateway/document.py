@@ -47,6 +47,7 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MINUS_ZERO_TOKEN = re.compile(rb"-0(?![0-9.eE])")
 _WORDS = {"true": True, "false": False, "null": None}
+_SYMBOLS = {"string": '"', "number": "0", "word": "w"}
 
 _VALUE, _ITEM, _FIRST_NAME, _NAME, _COLON, _IN_OBJECT, _IN_ARRAY, _END = range(8)
 _ALLOWED = ('{["0w', '{["0w]', '"}', '"', ":", ",}", ",]", "")
@@ -149,8 +150,7 @@ class _Reader:
         return self._root
 
     def _take(self, kind: str, token: str) -> None:
-        symbol = {"string": '"', "number": "0", "word": "w"}.get(kind, token)
-        if symbol not in _ALLOWED[self._expect]:
+        if _SYMBOLS.get(kind, token) not in _ALLOWED[self._expect]:
             raise RejectedError("json-syntax")
         if kind == "mark":
             self._take_mark(token)
