@@ -189,3 +189,11 @@ def test_the_scripts_are_thin_and_their_actions_pinned():
     uses = [line.split("@")[1].split()[0] for line in workflow.splitlines() if "uses:" in line]
     assert uses
     assert all(len(each) == 40 and int(each, 16) for each in uses)
+
+
+@pytest.mark.parametrize("action", ["actions/cache/save@", "actions/upload-artifact@"])
+def test_what_a_failing_round_found_is_kept_as_well(action: str):
+    workflow = (ROOT / ".github/workflows/nightly.yml").read_text()
+    (step,) = (each for each in workflow.split("      - ") if action in each)
+    assert "if: always()" in step
+    assert "actions/cache@" not in workflow  # which keeps nothing of a job that fails
