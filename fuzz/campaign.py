@@ -7,7 +7,6 @@ worker, at any moment loses at most the cases in flight.
 from __future__ import annotations
 
 import multiprocessing
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from oracles.records import Finding, finding
 from strategies.records import Case
 from targets.command.memory import peak_of_group
 from targets.parsers.configs import library_versions
+from targets.scratch import Scratch
 
 if TYPE_CHECKING:
     from fuzz.coverage.guide import Guide
@@ -151,8 +151,8 @@ def campaign(  # noqa: PLR0913 - the whole of a campaign's input, once
     seen = store.signatures() | known
     state = _State(store, listener, seen, time.monotonic(), library_versions())
     listener(Started(plan.seed, names, budget.workers, len(seen), str(out)))
-    with tempfile.TemporaryDirectory(prefix="wirefence-") as markers:
-        shares = _shares(budget, Path(markers), given)
+    with Scratch("campaign") as markers:
+        shares = _shares(budget, markers.path, given)
         guided = _guided(plan, budget, store, frozenset(seen), lambda: state.found)
         reason = _Fleet(plan, budget, state, guided).run(shares)
     explored = guided.guide.explored() if guided else ()

@@ -11,7 +11,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from fuzz.coverage.marker import Sighting, read_marker
 from fuzz.coverage.orders import Orders, environment
 from fuzz.errors import UsageError
 from fuzz.hanging import Patience
+from targets.scratch import Scratch
 
 __all__ = ["FOLDER", "Job", "Process", "Progress", "Tail", "executable", "seeds_of"]
 
@@ -96,8 +96,8 @@ class Process:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self._folder = tempfile.TemporaryDirectory(prefix="wirefence-")
-        self.folder = Path(self._folder.name)
+        self._scratch = Scratch("fuzz")
+        self.folder = self._scratch.path
         self.progress = Progress()
         self._seen = Sighting()
         self._tail = Tail(self.folder / "log")
@@ -202,4 +202,4 @@ class Process:
         self.kill()
         if self._process.stdin is not None:
             self._process.stdin.close()
-        self._folder.cleanup()
+        self._scratch.close()

@@ -14,7 +14,6 @@ import secrets
 import shlex
 import socket
 import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -31,6 +30,7 @@ from strategies.records import Version
 from targets.command.process import Process
 from targets.command.records import Launch
 from targets.effects.environment import with_env
+from targets.scratch import Scratch
 
 __all__ = ["ACTIONS", "PREFIX", "Terms", "play"]
 
@@ -63,8 +63,8 @@ class _Place:
     """A folder with a socket, the script that a client starts, and the file of its results."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="wirefence-client-")
-        folder = Path(self._folder.name)
+        self._scratch = Scratch("client")
+        folder = self._scratch.path
         self.results = folder / "results"
         self.server = folder / "server"
         self.listener = socket.socket(socket.AF_UNIX)
@@ -95,7 +95,7 @@ class _Place:
         trace: TracebackType | None,
     ) -> None:
         self.listener.close()
-        self._folder.cleanup()
+        self._scratch.close()
 
 
 def play(launch: Launch, attack: Attack, place: ClientPlace, terms: Terms) -> Played:

@@ -11,13 +11,11 @@ and LF spelled ``\\``, ``\\t`` and ``\\n``. Kind ``hello`` says that a process l
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import get_args
 
 from targets.effects.records import EffectKind, Observed
+from targets.scratch import Scratch
 
 __all__ = ["Journal", "prepended"]
 
@@ -31,7 +29,8 @@ class Journal:
 
     def __init__(self, recorder: str) -> None:
         self._recorder = recorder
-        self.folder = Path(tempfile.mkdtemp(prefix=f"wirefence-{recorder}-"))
+        self._scratch = Scratch(recorder)
+        self.folder = self._scratch.path
         self.path = self.folder / "journal"
         self.path.touch()
         self._hellos: list[bytes] = []
@@ -78,7 +77,7 @@ class Journal:
         return whole.split(b"\n")[:-1]
 
     def close(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._scratch.close()
 
 
 def _unescape(text: bytes) -> bytes:

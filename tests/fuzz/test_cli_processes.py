@@ -131,7 +131,7 @@ def test_ctrl_c_and_its_like_end_a_campaign_with_its_report(
     assert b"1 new findings" in out
     assert b"(interrupted)" in out
     assert b"Traceback" not in err
-    assert not list(hostile.glob("wirefence-*"))  # TMPDIR is here
+    assert not list(hostile.glob("wirefence-*/*"))  # TMPDIR is here
 
 
 def test_killing_the_parent_leaves_whole_findings_and_no_orphans(hostile: Path, started) -> None:
