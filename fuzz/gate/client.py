@@ -132,7 +132,7 @@ class _Runner:
 
     def learn(self) -> None:
         """A good session, which says who the client is and what it lets us see."""
-        good = play(self.launch, GOOD, "handshake", self.terms)
+        good = play(self.launch, GOOD, "handshake", replace(self.terms, doubtful=True))
         self.tally.processes += 1
         _require_good(good, self.terms)
         self.reports = bool(good.told)
@@ -365,9 +365,10 @@ def _require_good(good: Played, terms: Terms) -> None:
     last = good.stderr.strip().rpartition(b"\n")[2][:200].decode(errors="replace")
     why = f"; its last words on stderr: {last}" if last else ""
     if not good.received:
-        limit = f"within {terms.start_patience:g} s" if good.ending == "hung" else "and ended"
+        hung = good.ending == "hung"
+        limit = f"within {terms.start_patience:g} s" if hung else f"and ended ({good.status})"
         raise TargetError(
-            f"the client started no server {limit} ({good.status}){why}",
+            f"the client started no server {limit}{why}",
             f"it must start $WIREFENCE_SERVER, or {{server}} in its command; {_CONVENTION}",
         )
     if not good.exercised:

@@ -16,7 +16,8 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +26,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from fuzz.gate.client_peer import Peer
+from fuzz.gate.client_probe import Probe
 from fuzz.gate.client_records import Attack, ClientPlace, Close, Played, Send, Step, Told
 from strategies.records import Version
 from targets.command.process import Process
@@ -55,6 +57,8 @@ class Terms:
     patience: float = 5.0
     quiet: float = 0.25
     version: Version | None = None
+    doubtful: bool = False
+    """Whether a client that says nothing for ``patience`` may be a server by mistake."""
     ended: Event = field(default_factory=Event)
     """Set to end every play that is under way."""
 
@@ -99,14 +103,18 @@ class _Place:
 
 
 def play(launch: Launch, attack: Attack, place: ClientPlace, terms: Terms) -> Played:
-    """Start the client, be its server, and say what was seen. Raises TargetError."""
+    """Start the client, be its server, and say what was seen.
+
+    Raises TargetError for a command that can't be started, or is found out to be no client.
+    """
     began = time.monotonic()
     with _Place() as here:
         process = Process(here.launch(launch))
         peer = Peer(attack, place, terms.version, terms.quiet, secrets.token_hex(4))
         talk = _Talk(process, here, peer, terms)
         try:
-            talk.run()
+            with _Doubt(launch, terms) as doubt:
+                talk.run(doubt.grow)
         finally:
             status = process.stop()
             talk.close()
@@ -135,6 +143,37 @@ def play(launch: Launch, attack: Attack, place: ClientPlace, terms: Terms) -> Pl
         )
 
 
+class _Doubt:
+    """Whether the command is a client at all: asked elsewhere once it has said nothing for long."""
+
+    def __init__(self, launch: Launch, terms: Terms) -> None:
+        self._launch, self._terms = launch, terms
+        self._began = time.monotonic()
+        self._elsewhere = ExitStack()
+        self._probe: Probe | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._elsewhere.close()
+
+    def grow(self) -> None:
+        """To be called while nothing has come. Raises TargetError for a server."""
+        if self._probe is not None:
+            self._probe.look()
+        elif self._terms.doubtful and time.monotonic() - self._began > self._terms.patience:
+            # In a place of its own: a slow client's second process is not to be taken for it.
+            place = self._elsewhere.enter_context(_Place())
+            self._probe = Probe(place.launch(self._launch))
+            self._elsewhere.callback(self._probe.stop)
+
+
 class _Talk:
     """The bytes between one client and its peer, and the deadlines."""
 
@@ -151,19 +190,29 @@ class _Talk:
         self._closed = False
         self._last = time.monotonic()
 
-    def run(self) -> None:
-        """Until the client has ended, or does not end though its server has."""
+    def run(self, unheard: Callable[[], None]) -> None:
+        """Until the client has ended, or does not end though its server has.
+
+        ``unheard`` is called again and again until something has come.
+        """
         while not (self.process.gone or self.terms.ended.is_set()):
             self.process.pump(_TICK)
             self._accept()
             self._take(self._incoming())
             self._send()
+            if not self.received:
+                unheard()
             if time.monotonic() - self._last > self._patience():
-                if self._closed:
+                if self._closed or not self._heard_of:
                     self.hung = True
                     return
                 self._close()
         self._take(self._incoming())
+
+    @property
+    def _heard_of(self) -> bool:
+        """Whether the client has a server that can be closed before it."""
+        return self._direct or self._link is not None
 
     def _patience(self) -> float:
         return self.terms.patience if self.received else self.terms.start_patience

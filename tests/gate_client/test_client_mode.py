@@ -188,6 +188,32 @@ def test_a_client_that_is_none_is_refused_in_a_sentence(
         gate_client(launch(faults), Options(), "quick", tmp_path, print, seconds=1.0, terms=SHORT)
 
 
+SERVER = Path(__file__).parents[1] / "gate" / "servers" / "reference.py"
+LATE = "import sys, time; time.sleep(1); exec(open(sys.argv.pop(1)).read())"
+
+
+def test_a_server_by_mistake_is_told_from_a_client_that_says_nothing(tmp_path: Path) -> None:
+    """It is asked behind the patience of one reply: long before that of a start is over."""
+    terms = Terms(start_patience=600.0, patience=0.3, quiet=0.15)
+    server = Launch((sys.executable, str(SERVER), "2025-11-25", "close", "strict"))
+    with pytest.raises(TargetError, match="it is a server and no client"):
+        gate_client(server, Options(), "quick", tmp_path, print, seconds=1.0, terms=terms)
+
+
+@pytest.mark.parametrize("fault", ["none", "direct"])
+def test_a_slow_client_is_asked_and_passes(fault: str) -> None:
+    words = (sys.executable, "-c", LATE, str(CLIENT), fault)
+    terms = Terms(start_patience=60.0, patience=0.1, quiet=0.15, doubtful=True)
+    played = play(Launch(words), GOOD, "handshake", terms)
+    assert played.exercised
+
+
+def test_what_sends_everything_back_is_no_server() -> None:
+    terms = Terms(start_patience=1.0, patience=0.1, doubtful=True)
+    played = play(Launch(("cat",)), GOOD, "handshake", terms)
+    assert (played.received, played.ending) == (b"", "hung")
+
+
 def test_an_unknown_attack_is_named() -> None:
     with pytest.raises(UsageError, match="there is no attack 'x'"):
         named(["x"])
