@@ -12,7 +12,7 @@ import msgspec
 
 from fuzz.commands.options import FORMAT, PATIENCE_OPTION, write
 from fuzz.crashes.adding import Wanted, add, add_classes
-from fuzz.crashes.commit import commit, sort_out, write_index
+from fuzz.crashes.commit import commit, sort_out, waiting, write_index
 from fuzz.crashes.git import Repository
 from fuzz.crashes.prune import prune
 from fuzz.crashes.schema import Status
@@ -163,7 +163,8 @@ def commit_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     entries = pick(names, (source,)) if names else list(shelf.entries)
     click.echo(f"trying {len(entries)} findings in fresh processes", err=True)
     with redirect_stdout(sys.stderr):
-        good, refused = sort_out(entries, scan(folder).entries, each=each, patience=patience)
+        known = [*scan(folder).entries, *waiting(folder, branch)]
+        good, refused = sort_out(entries, known, each=each, patience=patience)
     for refusal in refused:
         write(f"refused  {refusal.entry.id}  {cut(refusal.why, 400)}")
     if good:

@@ -22,7 +22,7 @@ from oracles.records import Finding
 from strategies.records import Case
 from targets.errors import TargetError
 
-__all__ = ["Refusal", "commit", "sort_out", "write_index"]
+__all__ = ["Refusal", "commit", "sort_out", "waiting", "write_index"]
 
 
 def sort_out(
@@ -71,10 +71,7 @@ def commit(entries: Sequence[Entry], folder: Path, *, branch: str = "", message:
     Nothing is pushed. Raises UsageError for a dirty index or what git says, with nothing changed.
     """
     repository = Repository.around(folder)
-    try:
-        place = folder.resolve().relative_to(repository.root.resolve())
-    except ValueError:
-        raise UsageError(f"{folder} is outside of the repository", "choose one inside") from None
+    place = _place(repository, folder)
 
     def write(checkout: Path) -> None:
         store = Store(checkout / place)
@@ -86,6 +83,29 @@ def commit(entries: Sequence[Entry], folder: Path, *, branch: str = "", message:
     if not made:
         raise UsageError("there is nothing to commit", "see wirefence crashes list")
     return made
+
+
+def waiting(folder: Path, branch: str) -> list[Entry]:
+    """Reproducers of ``folder`` that are on a branch only, committed there by earlier rounds.
+
+    Of their paths only the names mean anything. Raises UsageError.
+    """
+    if not branch:
+        return []
+    repository = Repository.around(folder)
+    with repository.elsewhere(branch) as checkout:
+        if checkout is None:
+            return []
+        there = scan(checkout / _place(repository, folder)).entries
+    here = scan(folder).signatures()
+    return [entry for entry in there if entry.metadata.signature not in here]
+
+
+def _place(repository: Repository, folder: Path) -> Path:
+    try:
+        return folder.resolve().relative_to(repository.root.resolve())
+    except ValueError:
+        raise UsageError(f"{folder} is outside of the repository", "choose one inside") from None
 
 
 def write_index(folder: Path) -> bool:

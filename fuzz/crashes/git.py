@@ -71,6 +71,20 @@ class Repository:
         return made
 
     @contextmanager
+    def elsewhere(self, branch: str) -> Iterator[Path | None]:
+        """A checkout of a branch, for reading; ``None`` if it is the current one or there is none.
+
+        Raises UsageError.
+        """
+        current = _optional(self.root, "symbolic-ref", "--quiet", "--short", "HEAD")
+        base = _optional(self.root, "rev-parse", "--verify", "-q", f"refs/heads/{branch}")
+        if not base or branch == current:
+            yield None
+            return
+        with self._worktree(base) as checkout:
+            yield checkout
+
+    @contextmanager
     def _worktree(self, base: str) -> Iterator[Path]:
         # What a kill left behind of an earlier one is forgotten first.
         _git(self.root, "worktree", "prune")

@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from fuzz.campaign import Budget, campaign
-from fuzz.crashes.commit import commit, sort_out
+from fuzz.crashes.commit import commit, sort_out, waiting
 from fuzz.crashes.config import Nightly
 from fuzz.crashes.git import Repository
 from fuzz.crashes.minimize import Minimized, Terms, minimize
@@ -73,6 +73,7 @@ class Report:
     troubles: list[str] = field(default_factory=list)
     commit: str = ""
     branch: str = ""
+    waiting: list[Entry] = field(default_factory=list)
     corpus_bytes: int = 0
 
     def code(self) -> int:
@@ -84,7 +85,8 @@ class Report:
 
     def text(self) -> str:
         """The round in one paragraph."""
-        return " ".join(filter(None, (self._past(), self._campaign(), self._new(), self._rest())))
+        said = self._past(), self._campaign(), self._new(), self._waiting(), self._rest()
+        return " ".join(filter(None, said))
 
     def _past(self) -> str:
         odd = [each for each in self.replayed if not each.expected]
@@ -118,6 +120,13 @@ class Report:
             f"{kept}: {named}."
         )
 
+    def _waiting(self) -> str:
+        count = len(self.waiting)
+        if not count:
+            return ""
+        what = "reproducer of earlier rounds waits" if count == 1 else "of earlier rounds wait"
+        return f"{count} {what} on {self.branch}."
+
     def _rest(self) -> str:
         odd = [*self.troubles, *(f"{each.path} {each.what}" for each in self.problems)]
         size = f"The corpus has {self.corpus_bytes / 1e6:.1f} MB."
@@ -149,6 +158,7 @@ def nightly(config: Nightly, listener: Listener, say: Say, *, branch: str = "") 
     with _only_one(work):
         notes, resumed = _notes(work, config)
         report = Report(seed=notes.seed, resumed=resumed, branch=branch)
+        report.waiting += waiting(Path(config.reproducers), branch)
         _replay(config, report, say)
         _campaign(config, report, notes, listener)
         _minimize(config, report, notes, say)
@@ -242,13 +252,19 @@ def _campaign(config: Nightly, report: Report, notes: _Notes, listener: Listener
             _write(work, notes)
 
     seed = notes.seed + (notes.attempt << 32)
-    known = scan(Path(config.reproducers))
-    given = [entry.case for entry in known.entries]
+    known = _known(config, report)
+    given = [entry.case for entry in known]
     given += corpus([Path(each) for each in config.corpus])
     given += hypothesis_cases(seed, _HYPOTHESIS_CASES)
     plan = Plan(config.targets, seed, config.versions, config.profile)
     budget = Budget(left, None, config.workers, config.patience)
-    campaign(plan, budget, work / "findings", listen, given=given, known=known.signatures())
+    signatures = frozenset(entry.metadata.signature for entry in known)
+    campaign(plan, budget, work / "findings", listen, given=given, known=signatures)
+
+
+def _known(config: Nightly, report: Report) -> list[Entry]:
+    """Reproducers, those that wait on the branch too."""
+    return [*scan(Path(config.reproducers)).entries, *report.waiting]
 
 
 def _minimize(config: Nightly, report: Report, notes: _Notes, say: Say) -> None:
@@ -272,7 +288,7 @@ def _minimize(config: Nightly, report: Report, notes: _Notes, say: Say) -> None:
 def _new(config: Nightly, report: Report) -> Shelf:
     """Findings that are no reproducers yet."""
     found = scan(Path(config.work) / "findings", findings=True)
-    known = scan(Path(config.reproducers)).signatures()
+    known = {entry.metadata.signature for entry in _known(config, report)}
     report.problems += [each for each in found.problems if each not in report.problems]
     fresh = [each for each in found.entries if each.metadata.signature not in known]
     return Shelf(tuple(fresh), found.problems)
@@ -282,8 +298,7 @@ def _file(config: Nightly, report: Report, branch: str) -> None:
     """Divide what is new into faults and commit them, where that is asked for."""
     fresh = _new(config, report).entries
     report.signatures = len(fresh)
-    known = scan(Path(config.reproducers)).entries
-    report.faults, _ = sort_out(fresh, known, patience=config.patience)
+    report.faults, _ = sort_out(fresh, _known(config, report), patience=config.patience)
     if branch and report.faults:
         report.commit = commit(report.faults, Path(config.reproducers), branch=branch)
 
