@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,6 +26,9 @@ from fuzz.store import Store, case_from_bytes, place_of
 from oracles.records import Finding
 from strategies.records import Case
 
+if TYPE_CHECKING:
+    from fuzz.crashes.living import Living
+
 __all__ = ["LIMIT", "Minimized", "Terms", "minimize"]
 
 LIMIT = 5_000
@@ -31,6 +36,9 @@ LIMIT = 5_000
 
 _PLAYS = {"attack", "cause"}
 """Options of the gate that say how a case is made; its bytes are then the record of one run."""
+
+_WIDTH = 16
+"""Inputs that a living server is asked about at once."""
 
 _TRIALS = 3
 _FLAKY_TRIALS = 10
@@ -81,6 +89,8 @@ class _Session:
     runners: Runners
     tell: Tell
     repeat: int = 1
+    living: Living | None = None
+    deadline: float | None = None
     cuts_of: Callable[[bytes], Cuts] = none
     best: Case = field(init=False)
     executions: int = 0
@@ -106,7 +116,30 @@ class _Session:
 
     def keeps_many(self, batch: Sequence[bytes]) -> list[bool]:
         cases = [self.case(data, self.cuts_of(data)) for data in batch]
-        return [hit is not None for hit in self.shown(cases)]
+        if self.living is None:
+            return [hit is not None for hit in self.shown(cases)]
+        return self._first(self.living, cases)
+
+    def _first(self, living: Living, cases: Sequence[Case]) -> list[bool]:
+        """Whether each case may keep the finding: the first that does was seen in a fresh process.
+
+        What a living server does not show is not run. Those behind the first are as good as open.
+        """
+        likely = living.shown(cases, self.best, self.deadline)
+        self.executions += sum(each is not None for each in likely)
+        kept = [each is not False for each in likely]
+        places = [place for place, each in enumerate(kept) if each]
+        for at in range(0, len(places), self.runners.count):
+            some = [] if self._late() else places[at : at + self.runners.count]
+            hits = self.shown([cases[place] for place in some])
+            for place in places[at : at + self.runners.count]:
+                kept[place] = bool(some) and hits[some.index(place)] is not None
+            if any(hits):
+                break
+        return kept
+
+    def _late(self) -> bool:
+        return self.deadline is not None and time.monotonic() >= self.deadline
 
     def better(self, data: bytes) -> None:
         self.best = self.case(data, self.cuts_of(data))
@@ -168,17 +201,21 @@ def _trials(session: _Session) -> int:
 
 def _reduce(session: _Session, terms: Terms) -> Reduced:
     case = session.entry.case
+    session.deadline = None if terms.seconds is None else time.monotonic() + terms.seconds
     session.cuts_of = _cutting(session, case)
     session.best = session.case(case.data, session.cuts_of(case.data))
-    reduced = reduce(
-        case.data,
-        lambda _start: True,  # the trials have shown it
-        limit=terms.limit,
-        deadline=None if terms.seconds is None else time.monotonic() + terms.seconds,
-        better=session.better,
-        keeps_many=session.keeps_many,
-        width=max(1, terms.workers),
-    )
+    with _living(session) as living:
+        session.living = living
+        reduced = reduce(
+            case.data,
+            lambda _start: True,  # the trials have shown it
+            limit=terms.limit,
+            deadline=session.deadline,
+            better=session.better,
+            keeps_many=session.keeps_many,
+            width=max(_WIDTH if living else 1, terms.workers),
+        )
+    session.living = None
     if reduced.finished and session.best.cuts:
         data = session.best.data
         cuts = fewest(
@@ -186,6 +223,22 @@ def _reduce(session: _Session, terms: Terms) -> Reduced:
         )
         session.best = session.case(data, cuts)
     return reduced
+
+
+@contextmanager
+def _living(session: _Session) -> Iterator[Living | None]:
+    """A living server that shows the finding too, where there can be one."""
+    subject, wanted = session.runners.subject, session.entry.metadata.finding()
+    if subject.launch is None or session.best.cuts or session.repeat > 1:
+        yield None
+        return
+    # Servers need much that nothing else here does.
+    from fuzz.crashes.living import Living  # noqa: PLC0415
+
+    with Living(subject, wanted.oracle, same(wanted)) as living:
+        session.executions += 1
+        (likely,) = living.shown([session.best], session.best)
+        yield living if likely else None
 
 
 def _cutting(session: _Session, case: Case) -> Callable[[bytes], Cuts]:
