@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from fuzz.commands.options import LONG, Seconds, write
+from fuzz.commands.options import LONG, PLACE, Seconds, write
 from fuzz.compare.accept import Accepted, accepted, marked, record, writable
 from fuzz.compare.formats import FORMATS
 from fuzz.compare.notation import parse
@@ -34,7 +34,7 @@ _EVERY = 5.0
 @click.option(
     "--corpus",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PLACE,
     help="Your own inputs: files, folders, JSON Lines, transcripts of gate; repeatable.",
 )
 @click.option("--seconds", type=Seconds(most=LONG), default=120.0, show_default=True)
@@ -42,16 +42,16 @@ _EVERY = 5.0
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes of each side.")
 @click.option(
     "--accept",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     help="Reviewed differences; written for review where the file is absent.",
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     help="Keep the smallest input of each class there, for wirefence crashes commit --from.",
 )
 @click.option("--input", "only", multiple=True, help="Compare only this: hex, as in 5b*995+5d*995.")
-@click.option("--cache", type=click.Path(path_type=Path), help="Where environments are kept.")
+@click.option("--cache", type=PLACE, help="Where environments are kept.")
 @click.option(
     "--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True
 )

@@ -10,7 +10,7 @@ from typing import get_args
 import click
 import msgspec
 
-from fuzz.commands.options import FORMAT, PATIENCE_OPTION, write
+from fuzz.commands.options import FORMAT, PATIENCE_OPTION, PLACE, write
 from fuzz.crashes.adding import Wanted, add, add_classes
 from fuzz.crashes.commit import commit, sort_out, waiting, write_index
 from fuzz.crashes.git import Repository
@@ -27,7 +27,7 @@ __all__ = ["command"]
 _STATUS = click.Choice(get_args(Status))
 _FOLDER = click.option(
     "--folder",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     default=REPRODUCERS,
     show_default=True,
     help="The directory of reproducers.",
@@ -60,7 +60,7 @@ def show_command(names: tuple[str, ...], folder: Path) -> int:
 
 
 @command.command("add", context_settings={"ignore_unknown_options": False})
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=PLACE, required=False)
 @click.argument("launch", nargs=-1, metavar="[-- COMMAND...]")
 @click.option("--target", default="", help="Where it shows; 'parsers': how all parsers split.")
 @click.option("--sides", nargs=2, metavar="OLD NEW", help="Where two parsers differ.")
@@ -134,7 +134,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 @command.command("commit")
 @click.argument("names", nargs=-1, metavar="[FILE|ID]...")
-@click.option("--from", "source", type=click.Path(path_type=Path), default=FINDINGS)
+@click.option("--from", "source", type=PLACE, default=FINDINGS)
 @click.option("--each", is_flag=True, help="Also further symptoms of the same fault.")
 @click.option("--message", "-m", default="", help="Default: made of what they show.")
 @_BRANCH
@@ -196,7 +196,7 @@ def mark_command(name: str, status: Status, folder: Path) -> int:
 
 @command.command("prune")
 @click.option("--write", "really", is_flag=True, help="Do it; without, only say what would go.")
-@click.option("--findings", type=click.Path(path_type=Path), default=FINDINGS)
+@click.option("--findings", type=PLACE, default=FINDINGS)
 @_FOLDER
 def prune_command(really: bool, findings: Path, folder: Path) -> int:
     """Take away what is redundant: leftovers of kills, and findings that are reproducers already.

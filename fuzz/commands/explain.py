@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fuzz import bench as benchmarks
-from fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, write
+from fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, Place, write
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.explain import explain_apart
 from fuzz.plan import DEFAULT_TARGETS, Plan, build
@@ -20,7 +20,7 @@ __all__ = ["command"]
 
 
 @click.command("explain")
-@click.argument("file")
+@click.argument("file", type=Place())
 @click.option("--protocol", type=click.Choice(VERSIONS), help="MCP version of the session.")
 @TARGET
 @PATIENCE_OPTION

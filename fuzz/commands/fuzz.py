@@ -13,7 +13,9 @@ from fuzz.commands.options import (
     FORMAT,
     LONG,
     PATIENCE_OPTION,
+    PLACE,
     TARGET,
+    Place,
     Seconds,
     with_progress,
     write,
@@ -37,23 +39,29 @@ __all__ = ["command"]
 @click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
 @click.option(
     "--corpus",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Place(path_type=Path, file_okay=False),
     help="Read and added to. Default: .wirefence/corpus/TARGET.",
 )
 @click.option(
     "--merge",
     "sources",
     multiple=True,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=Place(path_type=Path, exists=True, file_okay=False),
     help="First add inputs of this folder that cover something new; repeatable.",
 )
 @TARGET
-@click.option("--seed", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(1, (1 << 32) - 1), default=1, show_default=True)
 @click.option("--native", is_flag=True, help="Fuzz instrumented builds of C parsers.")
 @click.option(
     "--sanitizer", type=click.Choice(["none", "address"]), default="none", show_default=True
 )
-@click.option("--out", type=click.Path(path_type=Path), default=Path(".wirefence/findings"))
+@click.option(
+    "--out",
+    type=PLACE,
+    default=Path(".wirefence/findings"),
+    show_default=True,
+    help="Where findings are kept.",
+)
 @PATIENCE_OPTION
 @FORMAT
 def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
@@ -72,7 +80,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
 ) -> int:
     """Fuzz TARGET by coverage until the time is over; exit 1 if there are new findings.
 
-    A second start goes on from the corpus. --target limits what the inputs are given to.
+    TARGET is fuzz_parsers, fuzz_gateway, fuzz_session, fuzz_judge or fuzz_transcript. A second
+    start goes on from the corpus. --target limits what the inputs are given to.
     """
     if sanitizer != "none" and not native:
         raise UsageError("--sanitizer watches native builds only", "add --native")

@@ -11,7 +11,7 @@ from typing import get_args
 
 import click
 
-from fuzz.commands.options import LONG, Seconds, write
+from fuzz.commands.options import LONG, Place, Seconds, write
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.gate import baseline, formats
 from fuzz.gate.client import gate_client, named
@@ -31,8 +31,8 @@ from targets.effects.available import NAMES
 
 __all__ = ["command"]
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_FOLDER = click.Path(path_type=Path, file_okay=False)
+_FILE = Place(path_type=Path, dir_okay=False)
+_FOLDER = Place(path_type=Path, file_okay=False)
 
 
 @click.command("gate", context_settings={"ignore_unknown_options": False})
@@ -76,7 +76,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option(
     "--watch",
     multiple=True,
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=Place(path_type=Path, file_okay=False, exists=True),
     help="Where files are effects; repeatable.",
 )
 @click.option(

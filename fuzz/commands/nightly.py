@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from fuzz.commands.options import LONG, Seconds, with_progress, write
+from fuzz.commands.options import LONG, PLACE, Seconds, with_progress, write
 from fuzz.crashes.config import load
 from fuzz.crashes.nightly import nightly
 
@@ -17,7 +17,7 @@ __all__ = ["command"]
 @click.command("nightly")
 @click.option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     default=Path("wirefence.toml"),
     show_default=True,
     help="Its table [nightly] says what to do.",

@@ -23,6 +23,7 @@ __all__ = [
     "PATIENCE_OPTION",
     "PLACE",
     "TARGET",
+    "Place",
     "Seconds",
     "with_progress",
     "write",
@@ -31,7 +32,7 @@ __all__ = [
 T = TypeVar("T")
 
 
-class _Place(click.Path):
+class Place(click.Path):
     """A path that is not empty: an unset variable of a script does not mean the working folder."""
 
     def convert(
@@ -72,7 +73,7 @@ class Seconds(click.types.FloatParamType):
 LONG = 1e9
 """Seconds of the longest run: what is looked at now and then has no other limit."""
 
-PLACE = _Place(path_type=Path)
+PLACE = Place(path_type=Path)
 FORMAT = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
 )

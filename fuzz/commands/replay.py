@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from fuzz.commands.options import FORMAT, PATIENCE_OPTION, write
+from fuzz.commands.options import FORMAT, PATIENCE_OPTION, Place, write
 from fuzz.crashes.replay import Replayed, exit_code, replay_all
 from fuzz.crashes.shelf import FINDINGS, REPRODUCERS, Entry, Problem, pick, scan
 from fuzz.crashes.show import problem, replayed
@@ -20,7 +20,7 @@ __all__ = ["command"]
 
 
 @click.command("replay")
-@click.argument("paths", nargs=-1, metavar="[PATH|ID]...")
+@click.argument("paths", nargs=-1, type=Place(), metavar="[PATH|ID]...")
 @click.option("--target", default="", help="Run them against this instead of their own target.")
 @PATIENCE_OPTION
 @FORMAT

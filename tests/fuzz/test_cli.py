@@ -120,8 +120,11 @@ def test_wrong_usage_of_a_campaign_exits_2(wirefence, words, sentence: str) -> N
     assert sentence in ran.complaint()
 
 
-def options(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Each option of a command and of those below it, behind the words that call it."""
+Words = tuple[str, ...]
+
+
+def options(command: click.Command, path: Words) -> Iterator[tuple[Words, click.Parameter]]:
+    """Each parameter of a command and of those below it, with the words that call it."""
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
@@ -129,16 +132,18 @@ def options(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str
             assert below is not None
             yield from options(below, (*path, name))
     for each in command.params:
-        yield (*path, each.opts[0])
+        yield path if isinstance(each, click.Argument) else (*path, each.opts[0]), each
 
 
 COUNTED = {"--seconds", "--patience", "--start-patience", "--cases", "--workers", "--limit"}
-AMOUNTS = [words for words in options(cli.cli, ()) if words[-1] in COUNTED]
+AMOUNTS = [words for words, each in options(cli.cli, ()) if each.opts[0] in COUNTED]
+PATHS = [words for words, each in options(cli.cli, ()) if isinstance(each.type, click.Path)]
 REFUSED = ("0", "-1", "nan", "inf", "-inf", "1e300", "")
 
 
-def test_every_amount_is_known() -> None:
+def test_amounts_and_paths_of_all_commands_are_tried() -> None:
     assert len({words[0] for words in AMOUNTS}) >= 8
+    assert {words[0] for words in PATHS} == cli.COMMANDS.keys() - {"quirks", "bench"}
 
 
 @pytest.mark.parametrize("words", AMOUNTS, ids=" ".join)
@@ -147,6 +152,14 @@ def test_no_option_takes_an_amount_of_nothing_or_without_end(wirefence, words) -
         ran = wirefence(*words, amount)
         assert (ran.code, ran.out) == (2, "")
         assert ran.complaint().startswith(f"wirefence: Invalid value for '{words[-1]}': ")
+
+
+@pytest.mark.parametrize("words", PATHS, ids=" ".join)
+def test_no_path_is_empty(wirefence, words) -> None:
+    """A variable of a script that is not set must not mean the working folder."""
+    ran = wirefence(*words, "")
+    assert (ran.code, ran.out) == (2, "")
+    assert "the path is empty; see --help" in ran.complaint()
 
 
 def test_choices_that_click_lists_on_lines_of_their_own_are_said_on_one(wirefence) -> None:
