@@ -73,3 +73,19 @@ def test_a_plain_document_has_no_feature(raw: bytes) -> None:
 
 def test_what_stands_in_a_string_is_not_syntax() -> None:
     assert seen(b'{"a":"NaN /* 01 */ .5 [1,] \'x\'"}') == {"plain"}
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        (b"9007199254740992", "big-integer"),
+        (b"-123456789012345678901", "big-integer"),
+        (b"1e400", "number-range"),
+        (b"0.123456789012345678", "long-fraction"),
+    ],
+)
+def test_a_number_is_named_behind_a_fault_that_no_reader_gets_over(
+    number: bytes, name: str
+) -> None:
+    assert {"nan", name} <= seen(b"[NaN,%b]" % number)
+    assert name not in seen(b"[NaN,9007199254740991]")

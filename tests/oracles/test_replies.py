@@ -22,6 +22,7 @@ CALL, LIST = LINES.call(1, action="ran-1"), LINES.request("tools/list", name=2)
 REFUSED = LINES.call(3, "nothing", action="lost-3")
 BAD = LINES.call(4, action="lost-4").replace(b'"2.0"', b'"2"')
 BROKEN = b'{"id":5,\n'
+BAD_TWIN = LINES.call("1", action="lost-4").replace(b'"2.0"', b'"2"')
 
 
 def result(name: Any, **members: Any) -> bytes:
@@ -82,6 +83,8 @@ WRONG = [
     (HELLO + BAD + CALL, INIT + error(4, -32700) + DONE, "reply-code"),
     (HELLO + BROKEN + CALL, INIT + error(None, -32600) + DONE, "reply-code"),
     (HELLO + CALL, INIT + DONE + DONE, "reply-twice"),
+    (HELLO + BAD + CALL, INIT + error(4, -32600) + DONE + DONE, "reply-twice"),
+    (HELLO + BAD_TWIN + CALL, INIT + error("1", -32600) + DONE + DONE, "reply-twice"),
     (HELLO + CALL, INIT + DONE + error(None, -32600), "reply-to-notification"),
     (HELLO + CALL + LIST, INIT + DONE, "reply-missing"),
     (HELLO + BAD + CALL, INIT + result(4, content=[]) + DONE, "reply-to-rejected"),

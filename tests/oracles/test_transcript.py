@@ -114,6 +114,7 @@ def test_what_several_faults_wrote_is_several_findings() -> None:
     ]
     assert kinds_in(b'ready\n{"event":"up"}\n') == ["text", "rpc-version"]
     assert kinds_in(PRETTY[:-1]) == ["JSON over several lines", "text"]
+    assert kinds_in(b'settings {\n"a": [\n1\n]\n}\n') == ["text"]
 
 
 def test_kinds_of_one_way_of_writing_and_those_that_may_be_replies() -> None:
@@ -145,3 +146,5 @@ def test_a_hostile_line_is_shown_escaped_and_cut() -> None:
     (found,) = transcript(Trace("t", stdout, ()), [judge_reply(stdout[:-1], "2025-11-25")])
     assert "\x1b" not in found.summary
     assert len(found.summary) < 400
+    assert found.summary.endswith(" ...")
+    assert not findings(b"short\n")[0].summary.endswith(" ...")
