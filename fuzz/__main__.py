@@ -6,7 +6,10 @@ that; nothing but the answer to it is imported before.
 
 from __future__ import annotations
 
+import sys
+
 from fuzz.ends import end_at_once
+from fuzz.errors import USAGE, missing
 
 __all__ = ["main"]
 
@@ -14,9 +17,12 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line and exit with its code."""
     end_at_once()
-    # Importing it takes most of a start.
-    from fuzz.cli import main as run  # noqa: PLC0415
-
+    try:
+        # Importing it takes most of a start.
+        from fuzz.cli import main as run  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        sys.stderr.write(f"wirefence: {missing(error)}\n")
+        sys.exit(USAGE)
     run()
 
 

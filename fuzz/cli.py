@@ -6,14 +6,16 @@ cannot be written, 3 a failure of Wirefence itself. stdout holds the report, std
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import sys
 import traceback
 
 import click
 
 from fuzz.ends import INTERRUPTED, at_once, told_to_end
-from fuzz.errors import OWN_FAILURE, USAGE, StartError, UsageError
+from fuzz.errors import OWN_FAILURE, USAGE, StartError, UsageError, missing
 from fuzz.streams import settle_streams
 from targets.errors import TargetError
 
@@ -50,8 +52,11 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        with at_once():
-            found = importlib.import_module(f"fuzz.commands.{cmd_name}").command
+        try:
+            with at_once():
+                found = importlib.import_module(f"fuzz.commands.{cmd_name}").command
+        except ModuleNotFoundError as error:
+            raise missing(error) from error
         assert isinstance(found, click.Command)
         return found
 
@@ -87,10 +92,30 @@ def main() -> None:
         code = _complain(USAGE, said.rstrip("."), "see --help")
     except SystemExit as error:
         code = _complain(USAGE, f"a target ended the process ({error.code})", "see its module")
+    except OSError as error:
+        code = _refused(error)
     except Exception as error:  # noqa: BLE001 - the last place that can say whose fault it is
-        traceback.print_exc()
-        code = _complain(OWN_FAILURE, f"{type(error).__name__}: {error}", "please report this")
+        code = _broken(error)
     sys.exit(code)
+
+
+_OF_PATHS = {
+    errno.EACCES, errno.EDQUOT, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOSPC, errno.ENOTDIR,
+    errno.EPERM, errno.EROFS,
+}  # fmt: skip
+"""What the system refuses for a path that was given, and not for a fault of ours."""
+
+
+def _refused(error: OSError) -> int:
+    if error.filename is None or error.errno not in _OF_PATHS:
+        return _broken(error)
+    name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+    return _complain(USAGE, f"cannot use {name}: {error.strerror}", "check the path and the disk")
+
+
+def _broken(error: Exception) -> int:
+    traceback.print_exception(error)
+    return _complain(OWN_FAILURE, f"{type(error).__name__}: {error}", "please report this")
 
 
 def _complain(code: int, cause: str, hint: str) -> int:

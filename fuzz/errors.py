@@ -6,7 +6,9 @@ or a report that cannot be written, 3 a failure of Wirefence itself.
 
 from __future__ import annotations
 
-__all__ = ["FOUND", "NOTHING", "OWN_FAILURE", "USAGE", "StartError", "UsageError"]
+import sys
+
+__all__ = ["FOUND", "NOTHING", "OWN_FAILURE", "USAGE", "StartError", "UsageError", "missing"]
 
 NOTHING = 0
 FOUND = 1
@@ -29,3 +31,11 @@ class UsageError(_SaidError):
 
 class StartError(_SaidError):
     """A process of our own did not come to its work, so it says nothing about any target."""
+
+
+def missing(error: ModuleNotFoundError) -> UsageError:
+    """What an interpreter says that has our code and not what that needs."""
+    return UsageError(
+        f"this Python ({sys.executable}) has no {error.name}",
+        "run make setup and .venv/bin/wirefence, or install requirements.txt",
+    )

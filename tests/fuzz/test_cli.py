@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,6 +153,40 @@ def test_no_option_takes_an_amount_of_nothing_or_without_end(wirefence, words) -
         ran = wirefence(*words, amount)
         assert (ran.code, ran.out) == (2, "")
         assert ran.complaint().startswith(f"wirefence: Invalid value for '{words[-1]}': ")
+
+
+LONG = "x" * 5_000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("replay", LONG),
+        ("explain", LONG),
+        ("minimize", LONG),
+        ("crashes", "list", "--folder", LONG),
+        ("compare", "json", "json", "--accept", LONG),
+        ("campaign", "--corpus", LONG),
+        ("campaign", "--cases", "1", "--target", "json", "--workers", "1", "--out", LONG),
+        ("gate", "--out", LONG, "--", "true"),
+    ],
+    ids=lambda words: " ".join(words).replace(LONG, ""),
+)
+def test_a_path_that_the_system_refuses_is_no_failure_of_ours(wirefence, words) -> None:
+    ran = wirefence(*words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.complaint().endswith((" path", " permissions", " disk", "--out", " name", " list"))
+
+
+def test_a_python_without_our_requirements_is_told_so(wirefence, monkeypatch) -> None:
+    monkeypatch.delitem(sys.modules, "fuzz.commands.quirks", raising=False)
+    monkeypatch.setitem(sys.modules, "oracles.quirks", None)
+    monkeypatch.delattr("oracles.quirks", raising=False)
+    ran = wirefence("quirks")
+    assert ran.code == 2
+    assert (
+        f"this Python ({sys.executable}) has no oracles.quirks; run make setup" in ran.complaint()
+    )
 
 
 @pytest.mark.parametrize("words", PATHS, ids=" ".join)
