@@ -10,7 +10,7 @@ import json
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, count, islice
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -83,10 +83,17 @@ def _named(
     return named
 
 
-def explain_apart(case: Case, examiner: Examiner, *, patience: float) -> Explanation:
+def explain_apart(
+    case: Case,
+    examiner: Examiner,
+    *,
+    patience: float,
+    tell: Callable[[int], object] = bool,
+) -> Explanation:
     """Explain a case in another process: a target that takes it down or hangs is a finding.
 
-    Waits at most ``patience`` seconds for each target. Raises what :func:`explain` raises.
+    Waits at most ``patience`` seconds for each target. ``tell`` is given how often one has come to
+    an end so far. Raises what :func:`explain` raises.
     """
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
@@ -95,8 +102,10 @@ def explain_apart(case: Case, examiner: Examiner, *, patience: float) -> Explana
         process.start()
     theirs.close()
     said: Explanation | Failed | Begun = Begun()
+    ends = count()
     try:
         while isinstance(said, Begun):
+            tell(next(ends))
             if not ours.poll(patience):
                 process.kill()
                 return _ended(case, "live-hang", f"no end of the case within {patience:g} s")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from fuzz.store import case_from_bytes, read_case
 from strategies.records import VERSIONS, Case
 
 __all__ = ["command"]
+
+_EVERY = 5.0
 
 
 @click.command("explain")
@@ -35,9 +39,23 @@ def command(
     case = _case(file, protocol)
     with redirect_stdout(sys.stderr):
         examiner = build(Plan(targets or DEFAULT_TARGETS))
-    said = explain_apart(case, examiner, patience=patience)
+    said = explain_apart(case, examiner, patience=patience, tell=_waiting())
     write(benchmarks.as_text(said.content) if form == "json" else said.text)
     return FOUND if said.content["findings"] else NOTHING
+
+
+def _waiting() -> Callable[[int], None]:
+    """Tell whoever waits for a large input, now and then, that there is something to wait for."""
+    began = told = time.monotonic()
+
+    def tell(ends: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= _EVERY:
+            told = now
+            click.echo(f"{now - began:5.0f} s  {ends:,} readings done", err=True)
+
+    return tell
 
 
 def _case(file: str, protocol: str | None) -> Case:

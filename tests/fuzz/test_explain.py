@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
 from dataclasses import replace
@@ -123,3 +124,18 @@ def test_a_fault_of_our_own_passes_from_another_process(capfd) -> None:
     with pytest.raises(RuntimeError, match="AttributeError"):
         explain_apart(case_from_bytes(b"1\n"), broken, patience=60)
     assert "Traceback" in capfd.readouterr().err
+
+
+def test_whoever_waits_is_told_of_each_target_that_has_come_to_an_end() -> None:
+    told: list[int] = []
+    examiner = build(Plan(("json", "orjson")))
+    explain_apart(case_from_bytes(b"1\n2\n"), examiner, patience=60, tell=told.append)
+    assert told == list(range(len(told)))
+    assert len(told) > 4
+
+
+def test_a_long_wait_is_told_on_stderr(wirefence, monkeypatch) -> None:
+    monkeypatch.setattr(importlib.import_module("fuzz.commands.explain"), "_EVERY", 0.0)
+    ran = wirefence("explain", "-", "--target", "json", stdin=b"1\n")
+    assert ran.out.startswith("No findings")
+    assert " s  1 readings done\n" in ran.err
