@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from msgspec import structs
 
 from fuzz.crashes.causes import (
+    accepted,
     call,
     first_rejected,
     good,
@@ -66,6 +67,9 @@ class _Said:
     other: str = ""
 
 
+_STRAY = ("reply-code", "reply-id", "reply-to-notification")
+"""Rules that an error breaks which answers no request, depending on its id and code."""
+
 _Key = tuple[str, bytes, tuple[int, ...], str]
 """The target that was asked, and the bytes, pauses and version of the case."""
 
@@ -109,6 +113,8 @@ class Asker:
         paused = bool(entry.case.cuts) and not self._shows(entry, case_from_bytes(entry.case.data))
         if paused and self._found(entry, good(entry.case.version)):
             return _Said("a frame in pieces")
+        if reading := self._reading_of_good(entry):
+            return _Said(reading)
         frames = self._culprits(entry)
         if not frames:
             return _Said(self._unframed(entry))
@@ -123,7 +129,7 @@ class Asker:
     def _of(self, entry: Entry, frame: FrameVerdict) -> str:
         """What of a frame is the cause, and what was done with it."""
         itself = self._like_it(entry, entry.case.data[: frame.end])
-        if self._general(entry, frame):
+        if self._general(entry, frame, itself=itself):
             done = _done(entry) if itself else self._next(entry)
             return f"any rejected frame: {done}" if done else ""
         reading = self._reading(entry, frame)
@@ -208,11 +214,20 @@ class Asker:
                 return self.cause(_showing(entry, others[0], rest))
         return None
 
-    def _general(self, entry: Entry, frame: FrameVerdict) -> bool:
-        """Whether any rejected frame will do: all of some kind, in its place, break a like rule."""
+    def _general(self, entry: Entry, frame: FrameVerdict, *, itself: bool) -> bool:
+        """Whether any rejected frame will do: all of some kind, in its place, break a like rule.
+
+        ``itself`` says that what follows is not needed. Where it is, and gets an error to no
+        request, the rule that breaks is as the id and the code of that happen to be.
+        """
+        stray = not itself and entry.metadata.rule in _STRAY
         return any(
             (tried := list(instead(entry.case, frame, raws)))
-            and all(self._like_it(entry, data) for data in tried)
+            and all(
+                self._like_it(entry, data)
+                or (stray and any(each.rule in _STRAY for each in self._found(entry, data)))
+                for data in tried
+            )
             for raws in self._stand_ins(entry)
         )
 
@@ -226,13 +241,23 @@ class Asker:
             if not any(each.rule == "reply-code" for each in found):  # it refuses, and acts
                 yield UNAUTHORIZED
 
-    def _reading(self, entry: Entry, frame: FrameVerdict | None) -> str:
-        """The lenient reading that an entry is due to; ``""`` if none is known to be."""
+    def _reading(self, entry: Entry, frame: FrameVerdict | None, *, whole: bool = True) -> str:
+        """The lenient reading that an entry is due to; ``""`` if none is known to be.
+
+        Without ``whole`` those of a session as a whole are left out.
+        """
         for reading, spelling, lawful in readings_in(entry.case, frame):
+            if reading.whole and not whole:
+                continue
             plain = reading.plain(spelling, entry.case.version)
             if self._reads(entry, plain) and not self._shows(entry, like(entry.case, lawful)):
                 return reading.name
         return ""
+
+    def _reading_of_good(self, entry: Entry) -> str:
+        """The lenient reading of a good frame that an entry is due to, whatever else is wrong."""
+        named = (self._reading(entry, frame, whole=False) for frame in accepted(entry.case))
+        return next(filter(None, named), "")
 
     def _reads(self, entry: Entry, data: bytes) -> bool:
         answered = () if self._answers_any(entry) else ("reply-to-rejected",)

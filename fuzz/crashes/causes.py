@@ -22,6 +22,7 @@ from strategies.records import Case, Version
 __all__ = [
     "READINGS",
     "Reading",
+    "accepted",
     "call",
     "first_rejected",
     "good",
@@ -293,6 +294,12 @@ def rejected(case: Case) -> list[FrameVerdict]:
     judgement = judge_session(case.data, Contract(version=case.version, policy="continue"))
     odd = [frame for frame in judgement.frames if frame.rule]
     return [each for each in odd if each.reply == "optional-error"] or odd[:1]
+
+
+def accepted(case: Case) -> list[FrameVerdict]:
+    """The frames in which all is good, though a server may read something else in them."""
+    judgement = judge_session(case.data, Contract(version=case.version, policy="continue"))
+    return [frame for frame in judgement.frames if frame.accepted]
 
 
 def kind_of(case: Case, frame: FrameVerdict) -> str:
