@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,10 +20,11 @@ from fuzz.commands.options import (
     with_progress,
     write,
 )
-from fuzz.coverage.checks import NAMES
+from fuzz.coverage.checks import NAMES, check_of
 from fuzz.coverage.corpus import merge
 from fuzz.coverage.explore import Request, explore
 from fuzz.coverage.report import as_json, as_table
+from fuzz.coverage.run import MAX_SIZE
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.events import Event, Finished, Found
 from fuzz.native.build import prepare
@@ -98,6 +99,9 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         known=_committed(),
         variables=_native(sanitizer) if native else {},
     )
+    _tell_of_large(
+        (request.corpus, *sources), MAX_SIZE[check_of(name, targets, lambda _: None).form]
+    )
     if sources:
         click.echo(merge(request.job(0), sources).sentence(), err=True)
     end, found = _run(request)
@@ -110,6 +114,19 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
 def _need_atheris() -> None:
     if find_spec("atheris") is None:
         raise UsageError("atheris is not installed", "it has wheels for Linux on x86-64 only")
+
+
+def _tell_of_large(folders: Sequence[Path], most: int) -> None:
+    """Say so where inputs are cut: libFuzzer reads ``most`` bytes of a file and is silent on it."""
+    files = [path for folder in folders if folder.is_dir() for path in folder.rglob("*")]
+    count = sum(path.is_file() and path.stat().st_size > most for path in files)
+    if count:
+        many, verb = ("1 input has", "is") if count == 1 else (f"{count:,} inputs have", "are")
+        click.echo(
+            f"wirefence: {many} more than {most:,} bytes and {verb} read up to there; "
+            "wirefence campaign --corpus runs them whole",
+            err=True,
+        )
 
 
 def _committed() -> frozenset[str]:

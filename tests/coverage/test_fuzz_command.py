@@ -103,6 +103,25 @@ def test_a_corpus_that_cannot_be_written_is_told(hostile: Path, place: str) -> N
         explore(asked, lambda _: None)
 
 
+def test_inputs_that_are_cut_are_counted(
+    hostile: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = Explored("t", 1.0, 1, 1, 1, 1, 1, 1, 0)
+    monkeypatch.setattr(
+        fuzz_command, "_run", lambda _: (Finished(1.0, Tally(), 0, "done", (ran,)), [])
+    )
+    words = ["fuzz_parsers", "--corpus", str(hostile / "corpus"), "--target", "json"]
+    (hostile / "corpus").mkdir()
+    for size in (2_048, 2_049, 5_000):
+        (hostile / "corpus" / str(size)).write_bytes(b"1" * size)
+        fuzz_command.command.main(words, standalone_mode=False)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(";")[0] for line in said] == [
+        "wirefence: 1 input has more than 2,048 bytes and is read up to there",
+        "wirefence: 2 inputs have more than 2,048 bytes and are read up to there",
+    ]
+
+
 def test_a_target_that_cannot_start_is_told(hostile: Path) -> None:
     with pytest.raises(UsageError):
         explore(request(hostile, "planted:nonsense"), lambda _: None)
