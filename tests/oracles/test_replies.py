@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from oracles.records import Finding
 from oracles.replies import replies
 from oracles.rules import ORACLE_RULES
 from oracles.session import judge_session
@@ -38,7 +39,15 @@ DONE, TOOLS, NO = result(1, content=[]), result(2, tools=[]), error(3, -32602)
 FAILED = result(3, content=[], isError=True)
 
 
-def found_in(
+def found_in(sent: bytes, out: bytes, **how: Any) -> list[str]:
+    return [each.rule for each in findings(sent, out, **how)]
+
+
+def named(sent: bytes, out: bytes) -> list[str]:
+    return [each.signature for each in findings(sent, out)]
+
+
+def findings(
     sent: bytes,
     out: bytes,
     *,
@@ -46,7 +55,7 @@ def found_in(
     ran: tuple[str, ...] = ("ran-1",),
     ending: Ending = "open",
     version: Version = "2025-11-25",
-) -> list[str]:
+) -> list[Finding]:
     contract = Contract(version, policy=policy)
     nonces = ("ran-1", "lost-3", "lost-4")
     frames = tuple(
@@ -56,10 +65,7 @@ def found_in(
     effects = tuple(Effect("record", {"action": name}, len(sent)) for name in ran)
     said = [judge_reply(each, version) for each in lines_of(out)]
     trace = Trace("t", out, effects, ending)
-    return [
-        each.rule
-        for each in replies(Case(frames), judge_session(sent, contract), trace, said, contract)
-    ]
+    return replies(Case(frames), judge_session(sent, contract), trace, said, contract)
 
 
 HONEST = [
@@ -209,3 +215,12 @@ def loose(sent: bytes, out: bytes, profile: Any) -> list[str]:
     judgement = judge_session(sent, contract)
     found = replies(case, judgement, Trace("t", out, ()), said, contract)
     return [each.rule for each in found]
+
+
+def test_a_lost_reply_has_one_signature_for_each_method_but_behind_a_rejection() -> None:
+    """What was lost says something of the server; behind a rejected frame, anything may be."""
+    ping = LINES.request("ping", name=2)
+    lost = [named(HELLO + CALL + each, INIT + DONE) for each in (LIST, ping)]
+    resync = [named(HELLO + BAD + CALL + each, INIT + DONE) for each in (LIST, ping)]
+    assert lost[0] != lost[1]
+    assert resync[0] == resync[1]
