@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 import traceback
+from pathlib import Path
 
 import click
 
@@ -52,6 +53,7 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
+        _check_place()
         try:
             with at_once():
                 found = importlib.import_module(f"fuzz.commands.{cmd_name}").command
@@ -63,6 +65,14 @@ class _Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _check_place() -> None:
+    """Raise UsageError where the process stands nowhere, as every child of it would."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise UsageError("the working folder was removed", "go to another one") from error
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

@@ -178,6 +178,16 @@ def test_a_path_that_the_system_refuses_is_no_failure_of_ours(wirefence, words) 
     assert ran.complaint().endswith((" path", " permissions", " disk", "--out", " name", " list"))
 
 
+def test_a_working_folder_that_is_gone_is_said(wirefence, hostile: Path) -> None:
+    (hostile / "gone").mkdir()
+    os.chdir(hostile / "gone")
+    (hostile / "gone").rmdir()
+    ran = wirefence("campaign", "--cases", "1", "--target", "json", "--out", str(hostile / "out"))
+    os.chdir(hostile)
+    assert ran.code == 2
+    assert ran.err.endswith("wirefence: the working folder was removed; go to another one\n")
+
+
 def test_a_python_without_our_requirements_is_told_so(wirefence, monkeypatch) -> None:
     monkeypatch.delitem(sys.modules, "fuzz.commands.quirks", raising=False)
     monkeypatch.setitem(sys.modules, "oracles.quirks", None)
