@@ -1,15 +1,17 @@
 """What short campaigns found in every planted gateway, made small, as pinned in a table.
 
 ``python -m tests.crashes.symptoms FOLDER`` makes the table anew from stores of minimized findings,
-one for each fault. Those that are not below FOLDER are made first, with generated cases and one
-worker: a quarter of an hour and more for all. What a campaign finds changes with the grammar, the
-committed crashes and Hypothesis, so a new table may show symptoms for which no test has been
-written; the one here also has symptoms of batches and of 2026-07-28 that were added to it.
+one for each fault, and from what is added to them here. Stores that are not below FOLDER are made
+first, with generated cases and one worker: half an hour and more for all. Interrupted, it goes on
+with the next one. What a campaign finds changes with the grammar, the committed crashes and
+Hypothesis, so another table has other symptoms; which file a fault becomes must not depend on them,
+but for ``tutorial-form``, which does several things wrong.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -38,9 +40,57 @@ _SHORT = {
     "<record>": '"method":"tools/call","params":{"name":"record","arguments":{"action":""}}}\n',
 }
 
+_READY = "<initialize><initialized>"
+_CALL = '"method":"tools/call","params":{"name":"record","arguments":{"action":""}'
+_NULL = _READY + '[{"jsonrpc":"2.0","id":1,' + _CALL + ',"_meta":{"wirefence/token":0}}}]\n'
+_INITIALIZE = (
+    '{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":"",'
+    '"capabilities":{},"clientInfo":{"name":"%s","version":""}}}\n'
+)
+ADDED: dict[str, list[list[str]]] = {
+    "skips-bad-lines": [
+        ['\n{"id":0,"method":0}\n'],
+        ['{"jsonrpc":"2.0","id":0,"method":"tools/call"}\n\n', "2026-07-28"],
+        ['{"jsonrpc":"2.0","id":0,"method":"notifications/cancelled"}\n0\n', "2024-11-05"],
+    ],
+    "splits-at-line-separators": [
+        ["\n{\n0\r\n", "2025-06-18"],
+        [
+            _INITIALIZE % (0, "\u2028".encode().decode("latin-1"))
+            + '{"jsonrpc":"2.0"}\n{"jsonrpc":"2.0","id":0,"method":""}\n',
+            "2024-11-05",
+        ],
+    ],
+    "swallows-next-frame": [['{"id":1,"method":0}\n' + _INITIALIZE % (1, "")]],
+    "takes-reused-id": [
+        [_READY + '[{"jsonrpc":"2.0","id":0,' + _CALL + "}}]\n", "2025-03-26"],
+        [
+            _READY
+            + '[{"jsonrpc":"2.0","id":0,"method":""},{"jsonrpc":"2.0","id":1,'
+            + _CALL
+            + "}}]\n",
+            "2025-03-26",
+        ],
+    ],
+    "takes-wrong-token-for-none": [[_NULL, "2025-03-26"]],
+    "executes-before-authorization": [[_NULL, "2025-03-26"]],
+    "merges-unknown-arguments": [
+        [
+            _READY + '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":'
+            '{"name":"http_call","arguments":{"action":"","url":"","":0}}}]\n',
+            "2025-03-26",
+        ]
+    ],
+    "is-silent-on-refusal": [
+        ['{"jsonrpc":"2.0","id":0,"method":"subscriptions/listen"}\n', "2026-07-28"]
+    ],
+}
+"""Symptoms that once became a file of their own, whatever the campaign finds today."""
+
 
 @cache
-def _table() -> dict[str, list[list[str]]]:
+def rows() -> dict[str, list[list[str]]]:
+    """The table: for each fault its cases, smallest first, with their marks."""
     return json.loads(TABLE.read_text())  # type: ignore[no-any-return]
 
 
@@ -50,7 +100,7 @@ def cases(fault: str) -> list[Case]:
     ``pauses`` beside one means after every byte, a version that it is not of that of the fault.
     """
     made = []
-    for row, *marks in _table()[fault]:
+    for row, *marks in rows()[fault]:
         text = row
         for short, whole in _SHORT.items():
             text = text.replace(short, whole)
@@ -93,36 +143,49 @@ class Subject:
 
 
 def _chosen(fault: str, found: Iterable[Case]) -> list[list[str]]:
-    rows = []
+    chosen = []
     for case in sorted(found, key=lambda case: order(case.data)):
         text = case.data.decode("latin-1")
         for short, whole in _SHORT.items():
             text = text.replace(whole, short)
         row = [text] + ["pauses"] * bool(case.cuts)
         row += [case.version] * (case.version != BY_NAME[fault].version)
-        if len(case.data) <= _LONGEST and row not in rows:
-            rows.append(row)
-    return rows[:: max(1, -(-len(rows) // _MOST))]
+        if len(case.data) <= _LONGEST and row not in chosen:
+            chosen.append(row)
+    return chosen[:: max(1, -(-len(chosen) // _MOST))]
 
 
-def _store(folder: Path) -> Path:
+def _store(folder: Path, cases: int) -> Path:
     """The minimized findings of the fault that a folder is named after, made if there are none."""
-    made = folder.exists()
+    if folder.exists():
+        return folder
+    part = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
     for words in (
-        ("campaign", "--target", f"planted:{folder.name}", "--cases", _CASES, "--out", folder),
-        ("minimize", "--all", "--from", folder),
+        ("campaign", "--target", f"planted:{folder.name}", "--cases", cases, "--out", part),
+        ("minimize", "--all", "--from", part),
     ):
-        if not made:
-            command = [sys.executable, "-m", "fuzz", *map(str, words), "--workers", "1"]
-            ended = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
-            if ended.returncode not in (NOTHING, FOUND):
-                raise SystemExit(ended.returncode)
-    return folder
+        command = [sys.executable, "-m", "fuzz", *map(str, words), "--workers", "1"]
+        ended = subprocess.run(command, capture_output=True, check=False)
+        if ended.returncode not in (NOTHING, FOUND):
+            raise SystemExit(ended.stderr.decode(errors="replace"))
+    part.mkdir(exist_ok=True)  # a fault that cases of the usual size don't show
+    return part.rename(folder)
+
+
+def make(folder: Path, faults: Iterable[str], cases: int = _CASES) -> dict[str, list[list[str]]]:
+    """The rows of some faults, from their stores below ``folder``."""
+    made = {}
+    for fault in faults:
+        found = scan(_store(folder / fault, cases), findings=True).entries
+        chosen = _chosen(fault, (entry.case for entry in found))
+        made[fault] = chosen + [row for row in ADDED.get(fault, []) if row not in chosen]
+        sys.stderr.write(f"{fault}: {len(made[fault])} of {len(found)}\n")
+    return made
 
 
 def main(folder: Path) -> None:
-    stores = {each.name: scan(_store(folder / each.name), findings=True) for each in PLANTED}
-    table = {name: _chosen(name, (e.case for e in at.entries)) for name, at in stores.items()}
+    table = make(folder, [each.name for each in PLANTED])
     TABLE.write_text(json.dumps(table, indent=0) + "\n")
 
 
