@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -86,15 +87,21 @@ def telling(pipe: Connection) -> Iterator[None]:
 
 
 @contextmanager
-def starting() -> Iterator[None]:
+def starting(*, forked: bool = False) -> Iterator[None]:
     """Start children in the block: Ctrl-C is for the parent alone, which then ends them.
+
+    Those that are only ``forked`` start at once; for others Python starts a helper first.
 
     What a child is given at its start must be small (a pipe's 64 KiB): Python writes all of it
     before it looks at the child again, and one that has died by then is waited for for ever.
     Raises StartError where the machine has no process to give.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        if not forked:
+            # Later its start would let Ctrl-C through again.
+            resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
     except (OSError, EOFError) as error:  # EOFError: of a fork server that is gone
         cause = getattr(error, "strerror", None) or error

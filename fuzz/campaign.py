@@ -10,7 +10,6 @@ import multiprocessing
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -212,8 +211,6 @@ class _Fleet:
 
     def run(self, shares: Sequence[Share]) -> str:
         """Serve workers on ``shares`` until all have said their last; return why that was."""
-        # Its own start would let Ctrl-C through to the workers again.
-        resource_tracker.ensure_running()
         try:
             for share in shares:
                 self._start(share)

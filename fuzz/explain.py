@@ -98,7 +98,7 @@ def explain_apart(
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_tell, args=(case, examiner, theirs), daemon=True)
-    with starting():
+    with starting(forked=True):
         process.start()
     theirs.close()
     said: Explanation | Failed | Begun = Begun()

@@ -36,11 +36,15 @@ _DAMAGED = (ValueError, KeyError, TypeError, RecursionError)
 def _write(path: Path, content: bytes) -> None:
     """Write a file so that it is either absent or whole, whatever happens meanwhile."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with part.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(path)
+    try:
+        with part.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    except BaseException:  # Ctrl-C as well
+        part.unlink(missing_ok=True)
+        raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -87,6 +87,7 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=_ROOT,
+            start_new_session=True,  # Ctrl-C is for us alone, and so is what to say of it
         )
         if self._answer(_START_SECONDS) is None:
             cause = self._cause()

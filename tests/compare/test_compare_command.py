@@ -8,6 +8,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 
+import click
 import pytest
 
 from fuzz.cli import cli
@@ -58,6 +59,15 @@ def test_a_value_to_be_written_is_no_input_and_has_no_size(run):
     assert lines[start + 2].startswith("  value    nan  (in memory; each side was told to write")
     assert "value)" not in out
     assert "smallest nan" not in out
+
+
+def test_ctrl_c_while_speed_is_measured_ends_the_comparison(run, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fuzz.compare.session.measure", interrupted)
+    with pytest.raises(click.exceptions.Abort):
+        run("compare", "json", "simplejson", "--seconds", "3")
 
 
 def test_one_input_is_compared_alone(run):

@@ -117,3 +117,29 @@ def test_a_thread_leaves_handlers_alone() -> None:
     thread.start()
     thread.join()
     assert seen == [signal.getsignal(signal.SIGTERM)]
+
+
+HELPED = """
+import multiprocessing, signal
+from fuzz.apart import starting
+if __name__ == "__main__":
+    with starting():
+        child = multiprocessing.get_context("spawn").Process(target=int)
+        child.start()
+        print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+    print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+"""
+
+
+def test_no_child_hears_ctrl_c_though_python_starts_a_helper_first(tmp_path: Path) -> None:
+    (tmp_path / "helped.py").write_text(HELPED)
+    done = subprocess.run(
+        [sys.executable, "helped.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=True,
+    )
+    assert done.stdout.split() == ["True", "False"]

@@ -24,6 +24,17 @@ def test_a_saved_case_is_read_back_with_its_version_and_cuts(tmp_path: Path) -> 
     assert (back.data, back.cuts, back.version) == (CASE.data, CASE.cuts, CASE.version)
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "full")])
+def test_what_is_cut_short_leaves_no_part(tmp_path: Path, monkeypatch, error) -> None:
+    def cut(_descriptor: int) -> None:
+        raise error
+
+    monkeypatch.setattr("os.fsync", cut)
+    with pytest.raises((KeyboardInterrupt, UsageError)):
+        Store(tmp_path).save(fault(), CASE, versions={})
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
 def test_metadata_holds_what_a_reader_needs(tmp_path: Path) -> None:
     path = Store(tmp_path).save(fault(), CASE, versions={"x": "1"})
     content = json.loads(path.with_suffix(".json").read_bytes())

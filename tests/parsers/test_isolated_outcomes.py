@@ -1,5 +1,6 @@
 """A document that kills or hangs its process is found, and those around it keep their outcomes."""
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -146,3 +147,9 @@ def test_ctrl_c_is_for_the_parent_alone() -> None:
     first.process.send_signal(signal.SIGINT)
     assert isolated_outcomes(CONFIGS, [b"1"]) == before
     assert worker._children[0] is first
+
+
+def test_ctrl_c_at_the_terminal_is_for_the_parent_alone() -> None:
+    isolated_outcomes(CONFIGS, b"1")
+    (child,) = worker._children.values()
+    assert os.getsid(child.process.pid) != os.getsid(0)
