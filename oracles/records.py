@@ -35,9 +35,9 @@ class Rule:
     layer: Layer
     statement: str
     source: str
-    profiles: tuple[str, ...] = ("strict", "spec")
+    profiles: tuple[str, ...]
+    code: int
     closes: bool = True
-    code: int = -32600
 
 
 class Verdict(NamedTuple):

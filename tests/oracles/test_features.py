@@ -82,6 +82,7 @@ def test_what_stands_in_a_string_is_not_syntax() -> None:
         (b"-123456789012345678901", "big-integer"),
         (b"1e400", "number-range"),
         (b"0.123456789012345678", "long-fraction"),
+        (b"1" * 1_001, "number-length"),
     ],
 )
 def test_a_number_is_named_behind_a_fault_that_no_reader_gets_over(

@@ -114,6 +114,39 @@ def test_values_are_kept_down_to_a_bound_and_checked_below_it() -> None:
     assert judge_document(wrong, profile="spec").rule == "json-syntax"
 
 
+DEPTHS = (1, 2, 65, 200, DEEPEST - 1, DEEPEST, DEEPEST + 1, DEEPEST + 100)
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize(
+    ("opener", "closer", "wrong"), [(b"[", b"]", b"}"), (b'{"a":', b"}", b"]")]
+)
+def test_a_wrong_closer_is_where_it_stands_at_any_depth(
+    depth: int, opener: bytes, closer: bytes, wrong: bytes
+) -> None:
+    for closed in {0, 1, depth // 2, depth - 1}:
+        raw = opener * depth + b"1" + closer * closed + wrong + closer * (depth - closed - 1)
+        said = judge_document(raw, profile="spec")
+        assert (said.rule, said.at) == ("json-syntax", len(opener) * depth + 1 + closed)
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("opener", [b"[", b'{"a":'])
+def test_what_follows_a_deep_value_is_read_where_it_stands(depth: int, opener: bytes) -> None:
+    closer = b"]" if opener == b"[" else b"}"
+    for deep in (b"1", b"", b'{"x":[{}]}', b"[[],{}]"):
+        if not deep and opener != b"[":
+            continue
+        raw = b'{"deep":' + opener * depth + deep + closer * depth + b',"last":[1,{"b":[2]}]}'
+        said = judge_document(raw, profile="spec")
+        assert said.accepted
+        assert said.value["last"] == [1, {"b": [2]}]
+        assert not judge_document(raw[:-1], profile="spec").accepted
+        twice = judge_document(raw[:-1] + b',"last":0}', profile="spec")
+        assert twice.duplicates
+        assert twice.value["last"] == 0
+
+
 def _innermost(value: object) -> object:
     while isinstance(value, list):
         (value,) = value

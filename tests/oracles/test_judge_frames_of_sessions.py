@@ -205,6 +205,8 @@ def test_one_bad_member_spoils_a_strict_batch_and_frees_its_ids(bad: bytes) -> N
     assert frames[2].calls == ()
     spec = judge(data, "spec", version=BATCH, policy="continue").frames[2]
     assert [(call.arguments, call.required) for call in spec.calls] == [(ACT, False)]
+    assert spec.ids == (1,)
+    assert len(spec.refusals) == 1
 
 
 @pytest.mark.parametrize("sent", [b"[]\n", batch(INIT), batch(PING % b"1", INIT)])

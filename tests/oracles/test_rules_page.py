@@ -31,3 +31,23 @@ def test_the_contract_gives_each_rule_the_same_layer_order_and_profile() -> None
         rule.id: (rule.layer, "both" if len(rule.profiles) == 2 else "strict", not rule.closes)
         for rule in RULES
     }
+
+
+CODES = {
+    "framing": {-32700},
+    "utf8": {-32700},
+    "json": {-32700},
+    "rpc": {-32600},
+    "message": {-32601, -32602, -32022},
+    "lifecycle": {-32600},
+    "tool": {-32602},
+    "identity": {-32001},
+    "authorization": {-32003},
+}
+
+
+def test_codes_are_those_of_json_rpc_for_each_layer() -> None:
+    codes: dict[str, set[int]] = {}
+    for rule in RULES:
+        codes.setdefault(rule.layer, set()).add(rule.code)
+    assert codes == CODES
