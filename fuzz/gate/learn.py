@@ -41,14 +41,33 @@ class _Talk:
     number: int = 0
 
     def ask(self, raw: bytes, ident: bytes, patience: float) -> dict[str, Any] | None:
-        """The reply to a request, ``None`` where none came in time."""
+        """The reply to a request, ``None`` where none came in time.
+
+        Raises TargetError for a command that asks instead of answering.
+        """
         session = self.watched.session
         session.send(raw)
         wanted = ident.strip(b'"')
-        if not session.wait_for([wanted], patience):
+
+        def done() -> bool:
+            session.collect()
+            return wanted in session.answered or self._asks()
+
+        answered = session.process.pump_until(done, patience)
+        if self._asks():
+            raise TargetError(
+                "the command is a client: it sends requests and answers none",
+                "put --client before the command",
+            )
+        if not answered:
             return None
         name = wanted.decode()
         return next((each for each in map(_object, session.lines) if each.get("id") == name), None)
+
+    def _asks(self) -> bool:
+        """Whether the command opens a session itself, as only clients do."""
+        first = next(map(_object, self.watched.session.lines), {})
+        return first.get("method") in ("initialize", "server/discover") and "id" in first
 
     def fresh_names(self) -> Names:
         self.number += 1

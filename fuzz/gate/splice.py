@@ -159,7 +159,7 @@ class Templates:
             else:
                 self._kept[trial.number % _MOST] = kept
 
-    def copy(self) -> Ready | None:
+    def copy(self) -> Copy | None:
         """One of them under names that nothing has used; ``None`` where there is none."""
         if not self._kept:
             return None

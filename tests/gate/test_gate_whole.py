@@ -90,6 +90,13 @@ def test_a_fault_is_shrunk_filed_and_shown_again_by_its_files(bench, tmp_path):
     assert told["findings"][0]["sent_hex"]
 
 
+CLIENT = """\
+import sys, time
+print('{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}', flush=True)
+sys.stdin.read()
+"""
+
+
 class TestTheCommand:
     @pytest.fixture
     def wirefence(self, tmp_path, monkeypatch, capsys):
@@ -125,6 +132,7 @@ class TestTheCommand:
                 [sys.executable, "-c", "import os, time; os.close(1); time.sleep(99)"],
                 "closed its stdout",
             ),
+            ([sys.executable, "-c", CLIENT], "put --client before the command"),
         ],
     )
     def test_a_launch_that_fails_is_one_sentence_and_exit_2(self, wirefence, words, told):
