@@ -124,8 +124,8 @@ class Report:
         count = len(self.waiting)
         if not count:
             return ""
-        what = "reproducer of earlier rounds waits" if count == 1 else "of earlier rounds wait"
-        return f"{count} {what} on {self.branch}."
+        what = "reproducer waits" if count == 1 else "reproducers wait"
+        return f"{count} {what} on {self.branch} since earlier rounds."
 
     def _rest(self) -> str:
         odd = [*self.troubles, *(f"{each.path} {each.what}" for each in self.problems)]

@@ -92,7 +92,7 @@ def test_a_round_finds_minimizes_and_commits_one_file_for_the_fault(
     assert not (here / ".wirefence/nightly.json").exists()
     waits = wirefence("nightly", "--seconds", "1", "--commit", "nightly")
     assert waits.code == 0
-    assert "nothing new. 1 reproducer of earlier rounds waits on nightly." in waits.out
+    assert "nothing new. 1 reproducer waits on nightly since earlier rounds." in waits.out
     git("merge", "-q", "--ff-only", "nightly")
     again = wirefence("nightly", "--seconds", "1")
     assert "1 reproducers were replayed, all as their status says" in again.out
