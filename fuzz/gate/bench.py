@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
@@ -22,7 +22,8 @@ from fuzz.gate.cases import Maker
 from fuzz.gate.lab import Lab, Ready, ready
 from fuzz.gate.learn import learn
 from fuzz.gate.parcel import Parcel
-from fuzz.gate.records import Facts, Nominee, Options, Trial
+from fuzz.gate.plan import warm_turns
+from fuzz.gate.records import Facts, Nominee, Options
 from fuzz.gate.splice import Copy, Remembered, Templates, like
 from fuzz.gate.warm import Warm
 from fuzz.gate.wire import INITIALIZED, Names, Wording, initialize
@@ -111,6 +112,7 @@ def _figures(launch: Launch, folder: str) -> dict[str, object]:
         said[PEER] = peer
     else:
         said[f"{PEER}, calls/s"] = round(peer)
+        said[f"in the pipe against {PEER}"] = round(rates.piped / peer, 1)
         said[f"judged against {PEER}"] = round(rates.judged / peer, 1)
     return said
 
@@ -253,7 +255,9 @@ def _judge(lab: Lab, facts: Facts, maker: Maker, rates: _Rates) -> None:
         pid = warm.open()
         began, cpu = time.monotonic(), time.process_time() + cpu_of_group(pid)
         late = began + _LONGEST
-        made = (ready(trial, contract) for trial in _turns(maker, numbers) if trial.warm)
+        made = (
+            ready(trial, contract) for turn in count() for trial in warm_turns(maker, turn, numbers)
+        )
         templates = Templates(numbers)
         for prepared, seen in warm.screen(
             made, lambda: time.monotonic() > late, templates=templates
@@ -267,8 +271,3 @@ def _judge(lab: Lab, facts: Facts, maker: Maker, rates: _Rates) -> None:
             rates.judged, rates.fresh, rates.cpu = rate, fresh / frames, cpu / frames
     finally:
         warm.close()
-
-
-def _turns(maker: Maker, numbers: Iterator[int]) -> Iterator[Trial]:
-    for turn in count():
-        yield from replace(maker, seed=turn).damage(numbers)

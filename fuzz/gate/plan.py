@@ -17,7 +17,7 @@ from fuzz.gate.cases import Maker
 from fuzz.gate.causes import CAUSES, TOGETHER, Cause
 from fuzz.gate.records import Budget, Trial
 
-__all__ = ["Cold", "Plan", "Stage", "in_turn", "is_classic", "plan"]
+__all__ = ["Cold", "Plan", "Stage", "in_turn", "is_classic", "plan", "warm_turns"]
 
 Cold = Trial | Cause
 """What needs a fresh process: a trial, or a start under other circumstances."""
@@ -127,11 +127,17 @@ def _turns(maker: Maker, numbers: Iterator[int]) -> Iterator[Stage]:
     for turn in count(1):
         again = replace(maker, seed=maker.seed + turn)
         cold = again.elsewhere(numbers, every=_COLD_TURNS, first=turn % _COLD_TURNS)
-        yield Stage(_warm_turns(maker, turn, numbers), tuple(_by_worth(cold)))
+        yield Stage(warm_turns(maker, turn, numbers), tuple(_by_worth(cold)))
 
 
-def _warm_turns(maker: Maker, turn: int, numbers: Iterator[int]) -> Iterator[Trial]:
-    """What a living server gets through in no time, made while it does."""
+def warm_turns(maker: Maker, turn: int, numbers: Iterator[int]) -> Iterator[Trial]:
+    """What a living server gets through in no time, made while it does.
+
+    Pauses in the middle of a frame take as long as a thousand other trials: they are made in the
+    first turn of a few.
+    """
     for part in range(_WARM_TURNS):
         again = replace(maker, seed=maker.seed + turn * _WARM_TURNS + part)
-        yield from (trial for trial in again.damage(numbers) if trial.warm)
+        for trial in again.damage(numbers):
+            if trial.warm and not (part and trial.case.cuts):
+                yield trial

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -11,7 +12,7 @@ from fuzz.gate.gravity import gravest_first, summed
 from fuzz.gate.inputs import NAMINGS
 from fuzz.gate.lab import Lab, ready
 from fuzz.gate.left import Todo, gap
-from fuzz.gate.plan import plan
+from fuzz.gate.plan import plan, warm_turns
 from fuzz.gate.records import Flaw, Trial
 from fuzz.gate.report import _skipped
 from fuzz.gate.run import SECONDS, ahead
@@ -94,6 +95,13 @@ def test_families_have_their_turns_after_that(bench):
     made = plan(bench().maker, "quick", count(1), Path("absent"))
     families = [trial.family for trial in made.rest.warm]
     assert len(set(families[:8])) == 8
+
+
+def test_what_pauses_has_one_turn_in_a_few_and_everything_else_has_each(bench):
+    made = Counter(trial.name for trial in warm_turns(bench().maker, 1, count(1)))
+    pausing = {"chunk-every-byte", "chunk-some-cuts", "chunk-one-cut"}
+    assert {made[name] for name in pausing} == {1}
+    assert made["id-true"] == made["concat-nothing"] == 4
 
 
 def flaw(oracle: str, rule: str, kind: str = "k") -> Flaw:
