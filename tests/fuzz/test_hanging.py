@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import subprocess
 import time
 
 import pytest
 
 from fuzz import hanging
-from fuzz.hanging import Patience, delayed
+from fuzz.hanging import Patience, delayed, is_stopped
 
 
 def spin(processor: int) -> None:
@@ -52,11 +54,72 @@ def test_a_process_that_is_gone_has_waited_for_nothing() -> None:
     ],
 )
 def test_patience_ends_when_it_could_have_run_for_so_long(monkeypatch, passed, waited, over):
-    now, delay = [0.0], [5.0]
-    monkeypatch.setattr(hanging.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(hanging, "delayed", lambda _: delay[0])
+    clock = watched(monkeypatch)
     patience = Patience(1)
-    now[0], delay[0] = passed, 5.0 + waited
-    assert patience.over(60) is over
+    assert clock.look(patience, passed, waited=waited) is over
     patience.restart()
     assert not patience.over(60)
+
+
+@pytest.mark.parametrize(
+    ("before", "stopped", "after", "over"),
+    [
+        (50, 3_600, 9, False),
+        (50, 3_600, 12, True),
+    ],
+)
+def test_a_night_behind_ctrl_z_is_no_hang(monkeypatch, before, stopped, after, over):
+    clock, patience = watched(monkeypatch), Patience(1)
+    assert not clock.look(patience, before)
+    clock.now += stopped  # nobody looks
+    assert clock.look(patience, after) is over
+
+
+@pytest.mark.parametrize(("stopped", "over"), [(300, False), (601, True)])
+def test_a_process_that_is_stopped_does_not_hang_but_is_not_waited_for_for_ever(
+    monkeypatch, stopped, over
+):
+    clock, patience = watched(monkeypatch), Patience(1)
+    assert clock.look(patience, stopped, stopped=True) is over
+    assert clock.look(patience, 61) is True
+
+
+def test_a_stopped_process_is_seen():
+    with subprocess.Popen(["sleep", "600"]) as process:
+        try:
+            assert not is_stopped(process.pid)
+            process.send_signal(signal.SIGSTOP)
+            deadline = time.monotonic() + 60
+            while not is_stopped(process.pid):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        finally:
+            process.kill()
+    assert not is_stopped(process.pid)
+
+
+class Clock:
+    """A clock that is looked at every second, and what the kernel says of a process."""
+
+    def __init__(self) -> None:
+        self.now, self.delay, self.stopped = 0.0, 5.0, False
+
+    def look(
+        self, patience: Patience, seconds: int, *, waited: float = 0.0, stopped: bool = False
+    ) -> bool:
+        """Look for so many seconds; whether patience was over before the end or at it."""
+        self.stopped = stopped
+        over = False
+        for _ in range(seconds):
+            self.now += 1.0
+            self.delay += waited / seconds
+            over |= patience.over(60)
+        return over
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(hanging.time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(hanging, "delayed", lambda _: clock.delay)
+    monkeypatch.setattr(hanging, "is_stopped", lambda _: clock.stopped)
+    return clock
