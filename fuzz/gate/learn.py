@@ -17,7 +17,7 @@ from fuzz.errors import UsageError
 from fuzz.gate.declared import choose, declaration
 from fuzz.gate.lab import Lab, Watched
 from fuzz.gate.records import Facts, Nominee, Options
-from fuzz.gate.wire import INITIALIZED, Names, initialize, listing, ping
+from fuzz.gate.wire import INITIALIZED, Names, initialize, listing, ping, tokens_in
 from strategies.contract import Policy, Tool
 from strategies.records import VERSIONS, Version
 from targets.command.memory import cpu_of_group
@@ -65,9 +65,12 @@ class _Talk:
         return next((each for each in map(_object, session.lines) if each.get("id") == name), None)
 
     def _asks(self) -> bool:
-        """Whether the command opens a session itself, as only clients do."""
+        """Whether the command opens a session itself, as only clients do; an echo has our ids."""
         first = next(map(_object, self.watched.session.lines), {})
-        return first.get("method") in ("initialize", "server/discover") and "id" in first
+        name = first.get("id")
+        ours = isinstance(name, str) and bool(tokens_in(name.encode("utf-8", "replace")))
+        opens = first.get("method") in ("initialize", "server/discover")
+        return opens and name is not None and not ours
 
     def fresh_names(self) -> Names:
         self.number += 1
@@ -196,9 +199,9 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
         )
     closed = process.stdout.ended
     if process.gone or closed:
-        gone, unread = process.wait(1.0), 0
+        gone, unread, refused = process.wait(1.0), 0, False
     else:
-        gone, unread = False, process.unread()
+        gone, unread, refused = False, process.unread(), process.refused
     wrote = bytes(process.stdout.data[:80])
     status = session.stop()
     last = bytes(process.stderr.data).strip().rpartition(b"\n")[2][:200].decode(errors="replace")
@@ -216,7 +219,7 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
             f"the server printed {wrote!r} but answered no initialize within {seconds}{why}",
             "it must speak MCP on stdout",
         )
-    if process.refused:
+    if refused:
         return TargetError(
             f"the server closed its stdin{why}", "is this a stdio server? Run it by hand"
         )

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import select
 import selectors
 import signal
 import struct
@@ -97,7 +98,6 @@ class Process:
         self.sent = bytearray()
         self.sends: list[tuple[float, int]] = []
         self.exit: Exit | None = None
-        self.refused = False
         self.flooded = False
         self.peak_bytes = 0
         self._unasked = [0, 0]  # bytes and lines of stdout since the last write
@@ -107,7 +107,7 @@ class Process:
         self._gone = False
         self._watch()
         self._writer: threading.Thread | None = None
-        self._ended_input = False
+        self._ended_input = self._broken = False
         self._given = self._put_down = 0  # what the writer was given, and is done with
 
     def _watch(self) -> None:
@@ -170,7 +170,7 @@ class Process:
                 self._put(pipe, item)
                 self._put_down += 1
                 continue
-            self.refused = True
+            self._broken = True
             break
         with contextlib.suppress(OSError):
             self._child.stdin.close()
@@ -194,6 +194,16 @@ class Process:
         except (OSError, ValueError):
             return 0
         return int(struct.unpack("i", answer)[0])
+
+    @property
+    def refused(self) -> bool:
+        """Whether nobody was left who could read from stdin before we closed it."""
+        assert self._child.stdin is not None
+        if self._broken or self._child.stdin.closed:
+            return self._broken
+        poll = select.poll()
+        poll.register(self._child.stdin, 0)
+        return any(event & select.POLLERR for _, event in poll.poll(0))
 
     def pump(self, seconds: float) -> bool:
         """Take what has arrived, waiting at most ``seconds`` for the first of it.
