@@ -10,7 +10,7 @@ from typing import get_args
 import click
 import msgspec
 
-from fuzz.commands.options import FORMAT, PATIENCE_OPTION, PLACE, write
+from fuzz.commands.options import FORMAT, PATIENCE_OPTION, PLACE, SOURCE, write
 from fuzz.crashes.adding import Wanted, add, add_classes
 from fuzz.crashes.commit import commit, sort_out, waiting, write_index
 from fuzz.crashes.git import Repository
@@ -32,6 +32,13 @@ _FOLDER = click.option(
     show_default=True,
     help="The directory of reproducers.",
 )
+_ON_FILE = click.option(
+    "--folder",
+    type=SOURCE,
+    default=REPRODUCERS,
+    show_default=True,
+    help="The directory of reproducers.",
+)
 _BRANCH = click.option("--branch", default="", help="Commit there; made if need be.")
 
 
@@ -41,7 +48,7 @@ def command() -> None:
 
 
 @command.command("list")
-@_FOLDER
+@_ON_FILE
 @FORMAT
 def list_command(folder: Path, form: str) -> int:
     """List reproducers, and whatever else lies in their directory. Exit 1 for such problems."""
@@ -52,7 +59,7 @@ def list_command(folder: Path, form: str) -> int:
 
 @command.command("show")
 @click.argument("names", nargs=-1, required=True, metavar="FILE|ID...")
-@_FOLDER
+@_ON_FILE
 def show_command(names: tuple[str, ...], folder: Path) -> int:
     """Show everything about reproducers or findings; bytes are escaped and cut."""
     write("\n".join(one(entry) for entry in pick(names, (folder, FINDINGS))))
@@ -134,7 +141,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 @command.command("commit")
 @click.argument("names", nargs=-1, metavar="[FILE|ID]...")
-@click.option("--from", "source", type=PLACE, default=FINDINGS)
+@click.option("--from", "source", type=SOURCE, default=FINDINGS)
 @click.option("--each", is_flag=True, help="Also further symptoms of the same fault.")
 @click.option("--message", "-m", default="", help="Default: made of what they show.")
 @_BRANCH
@@ -183,7 +190,7 @@ def _commit(entries: list[Entry], folder: Path, branch: str, message: str = "") 
 @command.command("mark")
 @click.argument("name", metavar="FILE|ID")
 @click.argument("status", type=_STATUS)
-@_FOLDER
+@_ON_FILE
 def mark_command(name: str, status: Status, folder: Path) -> int:
     """Change the status of a reproducer: open, fixed, or upstream."""
     (entry,) = pick([name], (folder,))
@@ -196,8 +203,8 @@ def mark_command(name: str, status: Status, folder: Path) -> int:
 
 @command.command("prune")
 @click.option("--write", "really", is_flag=True, help="Do it; without, only say what would go.")
-@click.option("--findings", type=PLACE, default=FINDINGS)
-@_FOLDER
+@click.option("--findings", type=SOURCE, default=FINDINGS)
+@_ON_FILE
 def prune_command(really: bool, findings: Path, folder: Path) -> int:
     """Take away what is redundant: leftovers of kills, and findings that are reproducers already.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from fuzz.commands.options import LONG, PATIENCE_OPTION, PLACE, Seconds, write
+from fuzz.commands.options import LONG, PATIENCE_OPTION, SOURCE, Seconds, write
 from fuzz.crashes.minimize import LIMIT, Minimized, Terms, minimize
 from fuzz.crashes.shelf import FINDINGS, REPRODUCERS, Entry, pick, scan
 from fuzz.crashes.show import cut, problem
@@ -32,7 +32,7 @@ __all__ = ["command", "showing"]
 @click.option(
     "--from",
     "folder",
-    type=PLACE,
+    type=SOURCE,
     default=FINDINGS,
     show_default=True,
     help="The directory of findings.",

@@ -22,9 +22,11 @@ __all__ = [
     "LONG",
     "PATIENCE_OPTION",
     "PLACE",
+    "SOURCE",
     "TARGET",
     "Place",
     "Seconds",
+    "Source",
     "with_progress",
     "write",
 ]
@@ -44,6 +46,24 @@ class Place(click.Path):
         if value == "":
             self.fail("the path is empty", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Source(Place):
+    """A directory to be read: a new project need not have the usual one, but one that is named is
+    there.
+    """
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        path = super().convert(value, param, ctx)
+        usual = param is not None and path == param.default
+        if not usual and not Path(os.fsdecode(path)).is_dir():
+            self.fail(f"there is no directory {os.fsdecode(path)!r}", param, ctx)
+        return path
 
 
 class Seconds(click.types.FloatParamType):
@@ -74,6 +94,7 @@ LONG = 1e9
 """Seconds of the longest run: what is looked at now and then has no other limit."""
 
 PLACE = Place(path_type=Path)
+SOURCE = Source(path_type=Path)
 FORMAT = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
 )

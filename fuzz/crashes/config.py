@@ -19,7 +19,7 @@ from strategies.records import VERSIONS, Version
 
 __all__ = ["Nightly", "load"]
 
-Positive = Annotated[float, msgspec.Meta(gt=0)]
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=256)]
 
 

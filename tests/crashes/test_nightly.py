@@ -60,6 +60,8 @@ def test_every_key_is_explained():
         ("[nightly]\nsekonds = 5", "sekonds"),
         ("[nightly]\nseconds = 'long'", "nightly.seconds"),
         ("[nightly]\nseconds = -1", "nightly.seconds"),
+        ("[nightly]\nseconds = inf", "nightly.seconds"),
+        ("[nightly]\npatience = nan", "nightly.patience"),
         ("[nightly]\ntargets = [5]", r"nightly.targets"),
         ("[nightly]\ntargets = []", r"nightly.targets"),
         ("[nightly]\nprofile = 'lax'", "nightly.profile"),

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import click
 import msgspec
 import pytest
 
@@ -199,3 +200,29 @@ def test_our_own_interpreter_is_kept_as_what_it_is_and_not_where():
     launch = Launch((sys.executable, "server.py"))
     assert redact(launch).argv == ("{python}", "server.py")
     assert redact(launch).launch() == launch
+
+
+READERS = (
+    ("crashes", "list", "--folder"),
+    ("crashes", "show", "x", "--folder"),
+    ("crashes", "mark", "x", "fixed", "--folder"),
+    ("crashes", "prune", "--folder"),
+    ("crashes", "prune", "--findings"),
+    ("crashes", "commit", "--from"),
+    ("minimize", "--all", "--from"),
+)
+
+
+@pytest.mark.parametrize("words", READERS, ids=" ".join)
+def test_a_directory_that_is_named_is_there(here, wirefence: Wirefence, words):
+    (here / "file").write_text("")
+    for name in ("absent", "file"):
+        with pytest.raises(click.UsageError, match=f"there is no directory '{name}'"):
+            wirefence(*words, name)
+
+
+@pytest.mark.parametrize(
+    "words", [("crashes", "list"), ("crashes", "prune"), ("minimize", "--all")]
+)
+def test_a_new_project_has_no_directories_yet(here, wirefence: Wirefence, words):
+    assert wirefence(*words).code == 0
