@@ -116,6 +116,7 @@ def test_names_and_all_exclude_each_other(wirefence: Wirefence):
 
 
 def test_a_folder_without_findings_is_told(here: Path, wirefence: Wirefence):
+    (here / "empty").mkdir()
     ran = wirefence("minimize", "--all", "--from", "empty")
     assert (ran.code, ran.out) == (0, "There is nothing to minimize below empty.\n")
 
