@@ -127,15 +127,27 @@ def test_results_fit_the_published_schema(
     check(shared, version, definition, replies[-1]["result"])
 
 
-def test_the_refusal_of_a_version_fits_the_published_schema_and_echoes_no_content(
-    shared: Path,
-) -> None:
-    key = "io.modelcontextprotocol/protocolVersion"
-    (reply,) = talk(LATEST, "tools/list", {key: "2025-11-25"})
+_VERSION = "io.modelcontextprotocol/protocolVersion"
+
+
+def test_the_refusal_of_a_version_fits_the_published_schema(shared: Path) -> None:
+    (reply,) = talk(LATEST, "tools/list", {_VERSION: "2025-11-25"})
     check(shared, LATEST, "UnsupportedProtocolVersionError", reply)
     assert reply["error"]["data"]["requested"] == "2025-11-25"
-    (reply,) = talk(LATEST, "tools/list", {key: "nonce-1"})
-    assert "nonce" not in json.dumps(reply)
+
+
+@pytest.mark.parametrize(
+    "content", ["nonce-1", "abcd-ef-gh", "20a5-06-18", "２０２５-０６-１８", "2025-06-18-1"]
+)
+def test_the_refusal_of_a_version_echoes_no_content(content: str) -> None:
+    (reply,) = talk(LATEST, "tools/list", {_VERSION: content})
+    assert reply["error"]["data"]["requested"] == ""
+
+
+def test_the_tools_as_they_are_listed_take_no_argument_that_is_not_declared() -> None:
+    tools = talk("2025-11-25", "tools/list", {})[-1]["result"]["tools"]
+    assert tools
+    assert {tool["inputSchema"]["additionalProperties"] for tool in tools} == {False}
 
 
 def talk(version: Version, method: str, meta: dict[str, str]) -> list[Any]:
