@@ -144,10 +144,25 @@ def test_the_refusal_of_a_version_echoes_no_content(content: str) -> None:
     assert reply["error"]["data"]["requested"] == ""
 
 
-def test_the_tools_as_they_are_listed_take_no_argument_that_is_not_declared() -> None:
+def test_tools_are_listed_with_all_that_their_arguments_must_be() -> None:
     tools = talk("2025-11-25", "tools/list", {})[-1]["result"]["tools"]
-    assert tools
-    assert {tool["inputSchema"]["additionalProperties"] for tool in tools} == {False}
+    schemas = {tool["name"]: tool["inputSchema"] for tool in tools}
+    assert {schema["additionalProperties"] for schema in schemas.values()} == {False}
+    assert schemas["record"]["required"] == ["action"]
+    types = {name: kind["type"] for name, kind in schemas["record"]["properties"].items()}
+    assert types == {
+        "action": "string",
+        "note": "string",
+        "count": "integer",
+        "ratio": "number",
+        "dry_run": "boolean",
+        "tags": "array",
+        "options": "object",
+    }
+    items = {name for name, kind in schemas["record"]["properties"].items() if "items" in kind}
+    assert items == {"tags"}
+    assert schemas["http_call"]["properties"]["method"]["enum"] == ["GET", "POST"]
+    assert "enum" not in schemas["http_call"]["properties"]["url"]
 
 
 def talk(version: Version, method: str, meta: dict[str, str]) -> list[Any]:
