@@ -87,7 +87,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     report = compare(request, _progress())
     report = report.with_pairs([marked(pair, known) for pair in report.pairs])
     write(FORMATS[form](report))
-    if accept is not None and not accept.exists() and report.different:
+    if accept is not None and not accept.exists():
         _for_review(accept, report)
     if out is not None:
         _keep(out, report, python or "", cache)

@@ -16,7 +16,7 @@ from fuzz.crashes.commit import commit, sort_out, waiting, write_index
 from fuzz.crashes.git import Repository
 from fuzz.crashes.prune import prune
 from fuzz.crashes.schema import Status
-from fuzz.crashes.shelf import FINDINGS, REPRODUCERS, Entry, pick, scan
+from fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
 from fuzz.crashes.show import as_json, as_list, cut, one, problem
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.store import Store, read_case
@@ -62,7 +62,7 @@ def list_command(folder: Path, form: str) -> int:
 @_ON_FILE
 def show_command(names: tuple[str, ...], folder: Path) -> int:
     """Show everything about reproducers or findings; bytes are escaped and cut."""
-    write("\n".join(one(entry) for entry in pick(names, (folder, FINDINGS))))
+    write("\n".join(one(entry) for entry in pick(names, (folder, FINDINGS, GATE))))
     return NOTHING
 
 

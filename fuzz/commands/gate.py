@@ -12,6 +12,7 @@ from typing import get_args
 import click
 
 from fuzz.commands.options import LONG, Place, Seconds, write
+from fuzz.crashes.shelf import GATE
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.gate import baseline, formats
 from fuzz.gate.client import gate_client, named
@@ -105,7 +106,7 @@ _FOLDER = Place(path_type=Path, file_okay=False)
 @click.option("--client", is_flag=True, help="COMMAND is a client: be a hostile server to it.")
 @click.option("--attack", "attacks", multiple=True, help="With --client: this one; repeatable.")
 @click.option("--label", default="", help="Name of the server in signatures.")
-@click.option("--out", type=_FOLDER, default=Path(".wirefence/gate"), show_default=True)
+@click.option("--out", type=_FOLDER, default=GATE, show_default=True)
 @click.option(
     "--crashes",
     type=_FOLDER,

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from fuzz.commands.options import LONG, PATIENCE_OPTION, SOURCE, Seconds, write
 from fuzz.crashes.minimize import LIMIT, Minimized, Terms, minimize
-from fuzz.crashes.shelf import FINDINGS, REPRODUCERS, Entry, pick, scan
+from fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
 from fuzz.crashes.show import cut, problem
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.store import Store
@@ -62,7 +62,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         if not entries:
             write(f"There is nothing to minimize below {cut(str(folder))}.")
     else:
-        entries = pick(names, (folder, REPRODUCERS))
+        entries = pick(names, (folder, REPRODUCERS, GATE))
     return _all(entries, terms)
 
 

@@ -12,7 +12,7 @@ import click
 
 from fuzz.commands.options import FORMAT, PATIENCE_OPTION, Place, write
 from fuzz.crashes.replay import Replayed, exit_code, replay_all
-from fuzz.crashes.shelf import FINDINGS, REPRODUCERS, Entry, Problem, pick, scan
+from fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, Problem, pick, scan
 from fuzz.crashes.show import problem, replayed
 from fuzz.errors import USAGE, UsageError
 
@@ -49,7 +49,7 @@ def _gather(paths: tuple[str, ...]) -> tuple[list[Entry], list[Problem]]:
             entries += shelf.entries
             problems += shelf.problems
         else:
-            entries += pick([name], (REPRODUCERS, FINDINGS))
+            entries += pick([name], (REPRODUCERS, FINDINGS, GATE))
     return entries, problems
 
 

@@ -16,10 +16,11 @@ from fuzz.errors import UsageError
 from fuzz.store import COMPANIONS, Store, place_of
 from strategies.records import Case
 
-__all__ = ["FINDINGS", "REPRODUCERS", "Entry", "Problem", "Shelf", "pick", "scan"]
+__all__ = ["FINDINGS", "GATE", "REPRODUCERS", "Entry", "Problem", "Shelf", "pick", "scan"]
 
 REPRODUCERS = Path("crashes")
 FINDINGS = Path(".wirefence/findings")
+GATE = Path(".wirefence/gate")
 _PAGES = {"README.md", "INDEX.md"}
 
 

@@ -265,7 +265,7 @@ class Lab:
             session.process.peak_bytes,
             time.monotonic() - began,
             fresh=True,
-            hurried=not complete and patience < self.options.patience,
+            hurried=not complete and not gone and patience < self.options.patience,
             times=session.process.times(),
         )
 

@@ -68,7 +68,7 @@ class Pursuit:
         if signature in self.flaws:
             self.tally.unconfirmed.pop(signature, None)
             self.tally.pending.pop(signature, None)
-        elif self.late():
+        elif self.late() or any(map(_hurried, confirmed)):
             self.tally.pending[signature] = self.tally.pending.get(signature, 0) + 1
         else:
             self._doubts[signature] = self._doubts.get(signature, 0) + 1

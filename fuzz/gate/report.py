@@ -69,8 +69,11 @@ def verdict(report: Report) -> str:
 def as_table(report: Report) -> str:
     """The report for people: verdict, findings, then what was exercised and who looked."""
     lines = [*_verdict(report), ""]
-    for number, flaw in enumerate(report.flaws, 1):
+    for number, flaw in enumerate((flaw for flaw in report.flaws if not flaw.known), 1):
         lines += [*_flaw(number, flaw, report), ""]
+    known = [f"  {_title(flaw)}" for flaw in report.flaws if flaw.known]
+    if known:
+        lines += ["In the baseline:", *known, ""]
     return "\n".join([*lines, *_attempts(report), "", *_watchers(report), *_notes(report)])
 
 
@@ -109,7 +112,7 @@ def _rows(flaw: Flaw, report: Report) -> Iterator[tuple[str, str]]:
     named = ", ".join(flaw.trials[:_NAMED])
     more = f" and {len(flaw.trials) - _NAMED} more" if len(flaw.trials) > _NAMED else ""
     yield "shown by", f"{named}{more} ({flaw.place} the handshake)"
-    yield "sent", _bytes(_bad_bytes(flaw))
+    yield "sent", _ends(_bad_bytes(flaw))
     if flaw.offending:
         yield "offending", _bytes(flaw.offending)
     yield "command", report.command
@@ -135,6 +138,13 @@ def _bad_bytes(flaw: Flaw) -> bytes:
 def _bytes(raw: bytes) -> str:
     text = repr(raw[:_SHOWN])[1:]
     return f"{text} ... {len(raw):,} bytes" if len(raw) > _SHOWN else text
+
+
+def _ends(raw: bytes) -> str:
+    """Beginning and end: a good frame may stand before the bad one."""
+    if len(raw) <= 2 * _SHOWN:
+        return repr(raw)[1:]
+    return f"{repr(raw[:_SHOWN])[1:]} ... {repr(raw[-_SHOWN:])[1:]}, {len(raw):,} bytes"
 
 
 def _attempts(report: Report) -> Iterator[str]:

@@ -47,6 +47,13 @@ class Fresh:
         return [Confirmed(charge(each), prepared, Seen(())) for each in self.shows]
 
 
+class Hurried(Fresh):
+    """Fresh processes that had no time to answer."""
+
+    def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
+        return [Confirmed(charge(signature), prepared, Seen((), hurried=True))]
+
+
 class Disk:
     """Where findings go."""
 
@@ -132,6 +139,21 @@ def test_a_reply_that_was_not_given_its_time_is_no_finding(trials):
     made.follow(trials[0], HANGS, hurried)
     made.follow(trials[0], ACTS, hurried)
     assert (list(made.flaws), made.tally.pending) == ([ACTS], {HANGS: 1})
+
+
+def test_what_a_fresh_process_had_no_time_to_show_is_told(trials):
+    made = pursuit(Hurried())
+    made.follow(trials[0], HANGS)
+    assert (list(made.flaws), made.tally.pending, made.tally.unconfirmed) == ([], {HANGS: 1}, {})
+
+
+def test_a_server_that_died_needs_no_time_to_show_it(bench):
+    made = bench("DiesOfBadJson")
+    lab = Lab(made.launch, made.options)
+    lab.deadline = time.monotonic()
+    bad = ready(made.trial("ugly-debug-line"), made.facts.contract("strict"))
+    seen = lab.run(bad, made.facts)
+    assert (seen.ending, seen.hurried) == ("exited", False)
 
 
 def test_once_a_server_is_known_to_hang_its_trials_wait_less(bench, trials):

@@ -185,7 +185,9 @@ class TestTheCommand:
         assert wirefence(*words, "--update-baseline", "--", *argv)[0] == 0
         code, out, _ = wirefence(*words, "--", *argv)
         assert code == 0
+        assert "In the baseline:" in out
         assert "(expected)" in out
+        assert "reproducer" not in out
 
     @pytest.mark.usefixtures("few")
     def test_a_server_that_hangs_does_not_hang_the_gate(self, wirefence, bench):
