@@ -207,12 +207,22 @@ class Asker:
         oracles |= {"reply"} if entry.metadata.oracle == "session" else set()
         data = entry.case.data
         shown = {_rule(each) for each in self._found(entry, data)}
+        shown |= self._always_beside(entry)
         for rest in (data[: frame.start] + data[frame.end :], data[: frame.end]):
             found = self._found(entry, rest) if rest != data else ()
             others = [e for e in found if e.oracle in oracles and _rule(e) not in shown]
             if others and not any(_alike(entry, each) for each in found):
                 return self.cause(_showing(entry, others[0], rest))
         return None
+
+    def _always_beside(self, entry: Entry) -> set[str]:
+        """What is no disguise of a rejected frame that was processed: errors to no request.
+
+        Where a target sends them in good sessions, they break one rule or another in any.
+        """
+        processed = entry.metadata.rule in ("reply-to-rejected", "act-rejected")
+        stray = processed and any(e.signature.endswith("|null id") for e in self._good(entry))
+        return {f"reply|{rule}" for rule in _STRAY} if stray else set()
 
     def _general(self, entry: Entry, frame: FrameVerdict, *, itself: bool) -> bool:
         """Whether any rejected frame will do: all of some kind, in its place, break a like rule.
@@ -283,9 +293,12 @@ class Asker:
 
     def always(self, entry: Entry) -> frozenset[str]:
         """What its target shows of a session in which all is good."""
+        return frozenset(each.signature for each in self._good(entry))
+
+    def _good(self, entry: Entry) -> Collection[Finding]:
         case = case_from_bytes(good(entry.case.version), protocol=entry.case.version)
         (found,) = self._ask(entry, [case])
-        return frozenset(each.signature for each in found)
+        return found
 
     def _ask(self, entry: Entry, cases: Sequence[Case]) -> list[Collection[Finding]]:
         """What the target shows of some cases; each is run once."""

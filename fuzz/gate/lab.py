@@ -239,11 +239,11 @@ class Lab:
         sent = self.send(session, prepared, replies)
         complete = replies.wait(prepared.owed, patience)
         if complete and not trial.eof and facts.policy == "continue" and _open_ended(prepared):
-            self._answers(session, facts, patience)
+            self._answers(session, prepared, facts, patience)
         if session.process.stdout.ended:
             session.process.wait(_DYING)
         gone = session.process.gone
-        alive = not gone and (complete or self._answers(session, facts, patience))
+        alive = not gone and (complete or self._answers(session, prepared, facts, patience))
         session.process.measure()
         # Where no reply is owed, only the end of stdin shows that everything was read.
         eof = trial.eof or facts.policy == "close" or not prepared.owed
@@ -288,12 +288,16 @@ class Lab:
         return time.monotonic()
 
     @staticmethod
-    def _answers(session: Session, facts: Facts, patience: float) -> bool:
-        """Whether a server that kept a reply back answers at all: asked on a line of its own."""
+    def _answers(session: Session, prepared: Ready, facts: Facts, patience: float) -> bool:
+        """Whether a server that kept a reply back answers at all: asked on a line of its own.
+
+        An empty line is a bad frame, so none is sent.
+        """
         if facts.policy == "close":
             return not session.process.gone
         ident = Names(LAST).ident("s")
-        session.send(b"\n" + ping(facts.version, ident).raw)
+        ends = b"" if prepared.trial.case.data.endswith(b"\n") else b"\n"
+        session.send(ends + ping(facts.version, ident).raw)
         return session.wait_for([ident.strip(b'"')], patience)
 
     def _end(self, session: Session, grace: float, *, eof: bool, alive: bool) -> tuple[Ending, str]:

@@ -66,6 +66,10 @@ dies-on-deep-nesting dies-on-huge-integer
 dies-on-lone-surrogate decodes-with-replacement
 acts-before-initialize takes-reused-id
 takes-second-initialize takes-reused-id
+acts-on-unterminated-line takes-second-initialize
+acts-on-unterminated-line first-duplicate-wins
+acts-on-unterminated-line takes-boolean-id
+acts-on-unterminated-line ignores-unknown-members
 merges-unknown-arguments coerces-arguments
 evaluates-string-params folds-case-of-members
 remembers-operator takes-wrong-token-for-none
