@@ -17,6 +17,8 @@ _MOST = 10
 """Times the patience after which a process hangs, whatever it waited for."""
 _UNWATCHED = 5.0
 """Seconds without a look after which we must have been stopped ourselves."""
+_COUNTED = 1.0
+"""Seconds of such a time that count: where each look comes late, patience has an end as well."""
 
 
 @dataclass(slots=True)
@@ -46,7 +48,7 @@ class Patience:
         unseen = time.monotonic() - self.looked
         self.looked += unseen
         if unseen > _UNWATCHED:
-            self.since += unseen
+            self.since += unseen - _COUNTED
         elif is_stopped(self.pid):
             self.stopped += unseen
         passed = self.looked - self.since

@@ -128,6 +128,9 @@ def _keep(out: Path, report: Report, python: str, cache: Path | None) -> None:
 
 def _for_review(path: Path, report: Report) -> None:
     count = record(path, report.pairs)
+    if not count:
+        click.echo(f"wrote {path}: nothing is accepted, as nothing differs", err=True)
+        return
     click.echo(
         f"wrote {count} differences to {path}: take out what you do not accept, and keep the file",
         err=True,

@@ -133,6 +133,15 @@ def test_reviewed_differences_pass_and_new_ones_do_not(run, tmp_path):
     assert path.read_bytes() == before
 
 
+def test_a_file_of_accepted_differences_is_written_where_there_is_none(run, tmp_path):
+    path = tmp_path / "accepted.json"
+    same = ("compare", "json", "json", "--input", "4e614e", "--accept", str(path))
+    assert run(*same)[0] == 0
+    assert json.loads(path.read_text()) == {"accepted": []}
+    assert run(*same)[0] == 0
+    assert run(*NAN, "--accept", str(path))[0] == 1
+
+
 def test_the_same_class_between_other_libraries_is_not_accepted(run, tmp_path):
     path = tmp_path / "accepted.json"
     run(*NAN, "--accept", str(path))

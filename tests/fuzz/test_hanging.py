@@ -75,6 +75,16 @@ def test_a_night_behind_ctrl_z_is_no_hang(monkeypatch, before, stopped, after, o
     assert clock.look(patience, after) is over
 
 
+def test_who_seldom_looks_comes_to_an_end_too(monkeypatch):
+    clock, patience = watched(monkeypatch), Patience(1)
+    over = []
+    for _ in range(70):
+        clock.now += 60
+        over.append(patience.over(60))
+    assert not any(over[:50])
+    assert over[-1]
+
+
 @pytest.mark.parametrize(("stopped", "over"), [(300, False), (601, True)])
 def test_a_process_that_is_stopped_does_not_hang_but_is_not_waited_for_for_ever(
     monkeypatch, stopped, over

@@ -11,6 +11,7 @@ from fuzz.gate.formats import explained, junit, markdown, sarif
 from fuzz.gate.redact import Redactor
 from fuzz.gate.report import as_json, as_table, verdict
 from oracles.rules import BY_ID, ORACLE_RULES
+from strategies.records import Case, Frame
 from targets.command.records import Launch
 from tests.gate_outputs.reports import flaw, report
 
@@ -192,6 +193,24 @@ def test_a_run_that_is_no_pass_is_none_in_any_form() -> None:
     assert (verdict(made), json.loads(as_json(made))["verdict"]) == ("none", "none")
     assert verdict(report(flaw(), gap="x")) == "findings"
     assert verdict(report(replace(flaw(), known=True))) == "pass"
+
+
+def test_what_is_expected_is_a_line_and_what_is_new_is_shown_in_full() -> None:
+    new, known = flaw(summary="new"), replace(flaw("reply-twice", summary="old"), known=True)
+    text = as_table(report(known, new))
+    assert text.count("reproducer") == 1
+    assert text.index("1. non-action act-rejected: new") < text.index("In the baseline:")
+    assert "  non-action reply-twice: old (expected)" in text
+    assert "In the baseline:" not in as_table(report(new))
+
+
+def test_of_a_long_input_both_ends_are_shown() -> None:
+    case = Case((Frame(b"good" + b"-" * 500 + b"bad\x1b\n"),))
+    text = as_table(report(replace(flaw(), case=case)))
+    (line,) = [each for each in text.splitlines() if each.startswith("   sent")]
+    assert "'good---" in line
+    assert "---bad\\x1b\\n', 509 bytes" in line
+    assert len(line) < 400
 
 
 def test_what_was_not_run_is_named() -> None:
