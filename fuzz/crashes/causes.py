@@ -42,8 +42,7 @@ class Reading:
 
     ``spelled`` finds a spelling of it in a frame (with its LF, if it has one), ``lawful`` makes the
     frame lawful in this respect. ``plain`` is a session in which a request is spelled so. Both look
-    at all of a session if it is ``whole``. One that shows ``at_end`` of a session explains nothing
-    of a frame with its LF.
+    at all of a session if it is ``whole``.
     """
 
     name: str
@@ -51,7 +50,6 @@ class Reading:
     lawful: Callable[[bytes], bytes]
     plain: Callable[[bytes, Version], bytes]
     whole: bool = False
-    at_end: bool = False
 
 
 _DECODER = json.JSONDecoder(parse_int=float)
@@ -226,7 +224,6 @@ READINGS: tuple[Reading, ...] = (
         lambda session: session + b"\n",
         lambda _spelling, version: request(version),
         whole=True,
-        at_end=True,
     ),
     Reading(
         "names in any case",
@@ -318,7 +315,7 @@ def readings_in(case: Case, frame: FrameVerdict | None) -> Iterator[tuple[Readin
         start, end = (frame.start, frame.end) if frame and not each.whole else whole
         raw = case.data[start:end]
         hit = each.spelled(raw)
-        if hit is None or (each.at_end and frame and case.data.endswith(b"\n")):
+        if hit is None:
             continue
         data = case.data[:start] + each.lawful(raw) + case.data[end:]
         if data != case.data:
