@@ -24,6 +24,7 @@ from fuzz.errors import UsageError
 from fuzz.examine import Examiner
 from fuzz.gate.baseline import load
 from fuzz.gate.records import Nominee, Options, Report
+from fuzz.gate.redact import Redactor
 from fuzz.gate.report import as_table, verdict
 from fuzz.gate.run import gate
 from fuzz.plan import both_policies
@@ -114,7 +115,7 @@ class Wirefence:
         if baseline is not None:
             report = load(baseline).applied(report)
         if verdict(report) != "pass":
-            pytest.fail(as_table(report), pytrace=False)
+            pytest.fail(as_table(report, Redactor.of(launch)), pytrace=False)
         return report
 
     def adapter(

@@ -17,7 +17,7 @@ from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.gate import baseline, formats
 from fuzz.gate.client import gate_client, named
 from fuzz.gate.files import shown_command
-from fuzz.gate.records import Budget, Nominee, Options, Report
+from fuzz.gate.records import Budget, Nominee, Options
 from fuzz.gate.redact import Redactor
 from fuzz.gate.report import as_json, as_table, plain, verdict
 from fuzz.gate.run import SECONDS, gate
@@ -34,6 +34,7 @@ __all__ = ["command"]
 
 _FILE = Place(path_type=Path, dir_okay=False)
 _FOLDER = Place(path_type=Path, file_okay=False)
+_FORMS = {"table": as_table, "json": as_json, "markdown": formats.markdown}
 
 
 @click.command("gate", context_settings={"ignore_unknown_options": False})
@@ -121,7 +122,7 @@ _FOLDER = Place(path_type=Path, file_okay=False)
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "json", "markdown"]),
+    type=click.Choice(list(_FORMS)),
     default="table",
     show_default=True,
 )
@@ -185,7 +186,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     other = known.server.is_other(report.facts)
     after = known.updated(report) if update_baseline and not other else known
     # First: neither a full disk nor a wrong baseline must take the report away.
-    write(_shown(after.applied(report), hide, form))
+    write(_FORMS[form](after.applied(report), hide))
     if update_baseline and expected_file is not None:
         baseline.store(expected_file, known.updated(report))
     report = after.applied(report)
@@ -260,9 +261,3 @@ def _put(path: Path | None, make: Callable[[], bytes]) -> None:
         raise UsageError(
             f"cannot write to {path}: {error.strerror}", "choose another file"
         ) from error
-
-
-def _shown(report: Report, hide: Redactor, form: str) -> str:
-    if form == "markdown":
-        return formats.markdown(report, hide)
-    return hide.text(as_json(report) if form == "json" else as_table(report))

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 
 from fuzz.gate.client_records import Played
-from fuzz.gate.formats import explained
+from fuzz.gate.rows import explained
 from fuzz.gate.verdicts import Charge
 from fuzz.gate.wire import STATELESS
 from oracles.records import finding

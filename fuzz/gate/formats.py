@@ -16,16 +16,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fuzz.gate.records import Flaw, Report
-from fuzz.gate.redact import Redactor
+from fuzz.gate.redact import PATTERNS_ONLY, Redactor
+from fuzz.gate.rows import explained, in_words, rows
 from fuzz.report import printable
-from oracles.rules import BY_ID, ORACLE_RULES
 
-__all__ = ["explained", "junit", "markdown", "sarif"]
+__all__ = ["junit", "markdown", "sarif"]
 
 _HOME = "https://modelcontextprotocol.io/specification"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_SHOWN = 240
-_PATTERNS_ONLY = Redactor()
 _WHOLE = {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2}
 """A reproducer is raw bytes: there is no line of it to point to."""
 
@@ -35,49 +33,16 @@ def _safe(text: str, hide: Redactor) -> str:
     return "\n".join(printable(line) for line in hide.text(text).split("\n"))
 
 
-def _bytes(raw: bytes, hide: Redactor) -> str:
-    """The first bytes as a Python literal shows them: one line, ASCII, nothing hidden by a font."""
-    shown = repr(hide.raw(raw)[:_SHOWN])[1:]
-    return f"{shown} ..." if len(raw) > _SHOWN else shown
-
-
-def explained(rule: str) -> tuple[str, str]:
-    """Statement and source of a rule of the contract or of an oracle."""
-    if rule in BY_ID:
-        return BY_ID[rule].statement, BY_ID[rule].source
-    for oracle, rules in ORACLE_RULES.items():
-        if rule in rules:
-            return rules[rule], f"oracle {oracle}"
-    return rule, ""
-
-
-def _where(place: str) -> str:
-    return "at the end" if place == "end" else f"{place} the handshake"
-
-
 def _body(flaw: Flaw, report: Report, hide: Redactor) -> str:
     """All that a maintainer needs, line by line."""
-    statement, source = explained(flaw.finding.rule)
-    changes = " ".join(f"{name}={value}" for name, value in report.changes.items())
-    rows = (
-        ("rule", f"{flaw.finding.rule}: {statement} ({source})"),
-        ("trial", f"{flaw.trial}, {_where(flaw.place)}"),
-        ("offending bytes", _bytes(flaw.offending, hide)),
-        ("command", report.command),
-        ("environment", changes),
-        ("reproducer", flaw.path),
-        ("transcript", flaw.transcript),
-        ("stderr", flaw.stderr),
-        ("replay", flaw.replay),
-    )
-    shown = (f"{name}: {value}" for name, value in rows if value)
+    shown = (f"{name}: {text}" for name, text in rows(flaw, report, hide))
     return _safe("\n".join((flaw.finding.summary, *shown)), hide)
 
 
 # JUnit: as Jenkins, GitLab and GitHub's reporters read it.
 
 
-def junit(report: Report, hide: Redactor = _PATTERNS_ONLY) -> bytes:
+def junit(report: Report, hide: Redactor = PATTERNS_ONLY) -> bytes:
     """A JUnit XML file: a test for each family of trials and place, and one for each finding.
 
     New findings are failures; those of the baseline are skipped, with the reason.
@@ -105,7 +70,7 @@ def junit(report: Report, hide: Redactor = _PATTERNS_ONLY) -> bytes:
 
 def _passed(report: Report, hide: Redactor) -> Iterator[ET.Element]:
     for (family, place), attempt in sorted(report.tally.attempts.items()):
-        name = _safe(f"{family}, {_where(place)}: {attempt.sent} sent", hide)
+        name = _safe(f"{family}, {in_words(place)}: {attempt.sent} sent", hide)
         yield ET.Element("testcase", {"classname": "wirefence.trials", "name": name, "time": "0"})
 
 
@@ -136,7 +101,7 @@ def _unfinished(report: Report, hide: Redactor) -> Iterator[ET.Element]:
 # SARIF: https://docs.oasis-open.org/sarif/sarif/v2.1.0/
 
 
-def sarif(report: Report, hide: Redactor = _PATTERNS_ONLY) -> str:
+def sarif(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     """A SARIF 2.1.0 log with one run; findings of the baseline are suppressed, not left out."""
     rules = list(dict.fromkeys(flaw.finding.rule for flaw in report.flaws))
     driver = {
@@ -210,7 +175,7 @@ def _uri(path: str) -> str:
 # Markdown: for a pull request or the summary of a job.
 
 
-def markdown(report: Report, hide: Redactor = _PATTERNS_ONLY) -> str:
+def markdown(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     """A report for people, findings first."""
     new = sum(not flaw.known for flaw in report.flaws)
     facts = report.facts
@@ -227,9 +192,11 @@ def markdown(report: Report, hide: Redactor = _PATTERNS_ONLY) -> str:
         "",
         *([f"**No pass**: {_cell(report.gap, hide)}.", ""] if report.gap else []),
     ]
-    sections = [line for flaw in report.flaws for line in _section(flaw, report, hide)]
+    fresh = (flaw for flaw in report.flaws if not flaw.known)
+    body = [line for flaw in fresh for line in _section(flaw, report, hide)]
+    body += [*_expected(report, hide), *_who_looked(report, hide), *_tried(report, hide)]
     notes = [f"- {_cell(note, hide)}" for note in report.notes]
-    return "\n".join([*head, *sections, *_who_looked(report, hide), *_tried(report, hide), *notes])
+    return "\n".join([*head, *body, *notes])
 
 
 def _cell(text: str, hide: Redactor) -> str:
@@ -250,14 +217,22 @@ def _runs(text: str) -> list[str]:
     return other.split()
 
 
+def _title(flaw: Flaw, hide: Redactor) -> str:
+    return f"{_cell(flaw.finding.rule, hide)}: {_cell(flaw.finding.summary, hide)}"
+
+
 def _section(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[str]:
-    mark = " (expected)" if flaw.known else ""
-    yield f"## {_cell(flaw.finding.rule, hide)}{mark}: {_cell(flaw.finding.summary, hide)}"
+    yield f"## {_title(flaw, hide)}"
     yield ""
-    for line in _body(flaw, report, hide).split("\n")[1:]:
-        name, _, value = line.partition(": ")
-        yield f"- {name}: {_code(value, hide) if name != 'rule' else _cell(value, hide)}"
+    for name, text in rows(flaw, report, hide):
+        yield f"- {name}: {_cell(text, hide) if name == 'rule' else _code(text, hide)}"
     yield ""
+
+
+def _expected(report: Report, hide: Redactor) -> Iterator[str]:
+    known = [f"- {_title(flaw, hide)}" for flaw in report.flaws if flaw.known]
+    if known:
+        yield from ("## In the baseline", "", *known, "")
 
 
 def _who_looked(report: Report, hide: Redactor) -> Iterator[str]:

@@ -20,7 +20,7 @@ from urllib.parse import quote, quote_plus
 
 from targets.command.records import Launch
 
-__all__ = ["HIDDEN", "Redactor", "is_secret_name", "redact"]
+__all__ = ["HIDDEN", "PATTERNS_ONLY", "Redactor", "is_secret_name", "redact"]
 
 HIDDEN = "***"
 
@@ -172,3 +172,7 @@ class Redactor:
 
     def lines(self, lines: Iterable[str]) -> list[str]:
         return [self.text(line) for line in lines]
+
+
+PATTERNS_ONLY = Redactor()
+"""For what is known of no launch: hides only what looks like a secret by itself."""

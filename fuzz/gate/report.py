@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TextIO
 
-from fuzz.gate.formats import explained
 from fuzz.gate.gravity import summed
 from fuzz.gate.records import Attempt, Begun, Event, Flaw, FlawFound, Report, Step
+from fuzz.gate.redact import PATTERNS_ONLY, Redactor
+from fuzz.gate.rows import SHOWN, broken, explained, rows, sent
 from fuzz.report import printable
-from oracles.rules import BY_ID
 
 __all__ = ["as_json", "as_table", "plain", "verdict"]
 
-_SHOWN = 160
 _NAMED = 6
 _EVERY, _EVERY_ON_A_TERMINAL = 10.0, 2.0
 
@@ -66,15 +65,16 @@ def verdict(report: Report) -> str:
     return "none" if report.gap else "pass"
 
 
-def as_table(report: Report) -> str:
+def as_table(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     """The report for people: verdict, findings, then what was exercised and who looked."""
     lines = [*_verdict(report), ""]
     for number, flaw in enumerate((flaw for flaw in report.flaws if not flaw.known), 1):
-        lines += [*_flaw(number, flaw, report), ""]
+        lines += [*_flaw(number, flaw, report, hide), ""]
     known = [f"  {_title(flaw)}" for flaw in report.flaws if flaw.known]
     if known:
         lines += ["In the baseline:", *known, ""]
-    return "\n".join([*lines, *_attempts(report), "", *_watchers(report), *_notes(report)])
+    lines += [*_attempts(report), "", *_watchers(report), *_notes(report)]
+    return hide.text("\n".join(lines))
 
 
 def _verdict(report: Report) -> Iterator[str]:
@@ -98,53 +98,10 @@ def _verdict(report: Report) -> Iterator[str]:
     yield printable(f"tool called: {called}")
 
 
-def _flaw(number: int, flaw: Flaw, report: Report) -> Iterator[str]:
+def _flaw(number: int, flaw: Flaw, report: Report, hide: Redactor) -> Iterator[str]:
     yield f"{number}. {_title(flaw)}"
-    for name, text in _rows(flaw, report):
+    for name, text in rows(flaw, report, hide):
         yield printable(f"   {name:<11} {text}")
-
-
-def _rows(flaw: Flaw, report: Report) -> Iterator[tuple[str, str]]:
-    rule = broken(flaw)
-    statement, source = explained(rule)
-    level = "" if rule not in BY_ID or len(BY_ID[rule].profiles) == 2 else ", strict profile only"
-    yield "rule", f"{rule}: {statement} ({source}{level})"
-    named = ", ".join(flaw.trials[:_NAMED])
-    more = f" and {len(flaw.trials) - _NAMED} more" if len(flaw.trials) > _NAMED else ""
-    yield "shown by", f"{named}{more} ({flaw.place} the handshake)"
-    yield "sent", _ends(_bad_bytes(flaw))
-    if flaw.offending:
-        yield "offending", _bytes(flaw.offending)
-    yield "command", report.command
-    yield "reproducer", f"{flaw.path} ({len(flaw.case.data):,} bytes)"
-    yield "transcript", flaw.transcript
-    yield "stderr", flaw.stderr
-    yield "replay", flaw.replay
-
-
-def broken(flaw: Flaw) -> str:
-    """The rule that the frame broke where one is known, else that of the oracle."""
-    kinds = flaw.finding.signature.split("|")[3:]
-    return next((k for kind in kinds for k in kind.split() if k in BY_ID), flaw.finding.rule)
-
-
-def _bad_bytes(flaw: Flaw) -> bytes:
-    """The frames of the reproducer that are not of the handshake, in one piece."""
-    plain_frames = (b'"method":"initialize"', b'"notifications/initialized"')
-    frames = [f.raw for f in flaw.case.frames if not any(p in f.raw for p in plain_frames)]
-    return b"".join(frames) or flaw.case.data
-
-
-def _bytes(raw: bytes) -> str:
-    text = repr(raw[:_SHOWN])[1:]
-    return f"{text} ... {len(raw):,} bytes" if len(raw) > _SHOWN else text
-
-
-def _ends(raw: bytes) -> str:
-    """Beginning and end: a good frame may stand before the bad one."""
-    if len(raw) <= 2 * _SHOWN:
-        return repr(raw)[1:]
-    return f"{repr(raw[:_SHOWN])[1:]} ... {repr(raw[-_SHOWN:])[1:]}, {len(raw):,} bytes"
 
 
 def _attempts(report: Report) -> Iterator[str]:
@@ -190,7 +147,7 @@ def _notes(report: Report) -> Iterator[str]:
     yield from (printable(note) for note in report.notes)
 
 
-def as_json(report: Report) -> str:
+def as_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     """The report for programs: one JSON object."""
     content = {
         "server": asdict(report.facts),
@@ -203,7 +160,7 @@ def as_json(report: Report) -> str:
         "gap": report.gap,
         "seconds": round(report.seconds, 3),
         "new": sum(not flaw.known for flaw in report.flaws),
-        "findings": [_plain(flaw) for flaw in report.flaws],
+        "findings": [_plain(flaw, hide) for flaw in report.flaws],
         "attempts": [
             {"family": family, "place": place, **asdict(each)}
             for (family, place), each in sorted(report.tally.attempts.items())
@@ -218,10 +175,10 @@ def as_json(report: Report) -> str:
         "recorders_off": dict(report.absent),
         "notes": list(report.notes),
     }
-    return json.dumps(content, indent=1)
+    return hide.text(json.dumps(content, indent=1))
 
 
-def _plain(flaw: Flaw) -> dict[str, object]:
+def _plain(flaw: Flaw, hide: Redactor) -> dict[str, object]:
     return {
         **asdict(flaw.finding),
         "broken": broken(flaw),
@@ -229,8 +186,8 @@ def _plain(flaw: Flaw) -> dict[str, object]:
         "trials": list(flaw.trials),
         "place": flaw.place,
         "known": flaw.known,
-        "sent_hex": _bad_bytes(flaw)[:_SHOWN].hex(),
-        "offending_hex": flaw.offending[:_SHOWN].hex(),
+        "sent_hex": hide.raw(sent(flaw))[:SHOWN].hex(),
+        "offending_hex": hide.raw(flaw.offending)[:SHOWN].hex(),
         "path": flaw.path,
         "transcript": flaw.transcript,
         "stderr": flaw.stderr,

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import html
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from dataclasses import replace
 
 import jsonschema
 import pytest
 
-from fuzz.gate.formats import explained, junit, markdown, sarif
+from fuzz.gate.formats import junit, markdown, sarif
+from fuzz.gate.records import Report
 from fuzz.gate.redact import Redactor
 from fuzz.gate.report import as_json, as_table, verdict
+from fuzz.gate.rows import SHOWN, explained, rows
 from oracles.rules import BY_ID, ORACLE_RULES
 from strategies.records import Case, Frame
 from targets.command.records import Launch
@@ -110,7 +114,8 @@ def test_junit_counts_failures_and_skips_what_is_expected() -> None:
     assert failure is not None
     assert failure.get("type") == "act-rejected"
     assert "replay: wirefence replay" in (failure.text or "")
-    assert r"offending bytes: '\x00\xff|`]]>'" in (failure.text or "")
+    assert r"offending: '\x00\xff|`]]>'" in (failure.text or "")
+    assert r"""sent: '{"x"\n'""" in (failure.text or "")
 
 
 @pytest.mark.parametrize("make", [junit, sarif, markdown])
@@ -195,13 +200,34 @@ def test_a_run_that_is_no_pass_is_none_in_any_form() -> None:
     assert verdict(report(replace(flaw(), known=True))) == "pass"
 
 
-def test_what_is_expected_is_a_line_and_what_is_new_is_shown_in_full() -> None:
+@pytest.mark.parametrize(
+    ("make", "full", "listed", "head"),
+    [
+        (as_table, "1. non-action act-rejected: new", "  non-action reply-twice: old (expected)",
+         "In the baseline:"),
+        (markdown, "## act-rejected: new", "- reply-twice: old", "## In the baseline"),
+    ],
+)  # fmt: skip
+def test_what_is_expected_is_a_line_and_what_is_new_is_shown_in_full(
+    make: Callable[[Report], str], full: str, listed: str, head: str
+) -> None:
     new, known = flaw(summary="new"), replace(flaw("reply-twice", summary="old"), known=True)
-    text = as_table(report(known, new))
+    text = make(report(known, new))
     assert text.count("reproducer") == 1
-    assert text.index("1. non-action act-rejected: new") < text.index("In the baseline:")
-    assert "  non-action reply-twice: old (expected)" in text
-    assert "In the baseline:" not in as_table(report(new))
+    assert text.index(full) < text.index(head) < text.index(listed)
+    assert head not in make(report(new))
+
+
+def test_every_form_shows_the_rule_that_was_broken_and_the_bytes_that_broke_it() -> None:
+    made = report(flaw(kind="json-syntax"))
+    told = list(rows(made.flaws[0], made, Redactor()))
+    assert dict(told)["rule"].startswith("json-syntax: ")
+    for form in (as_table, markdown, sarif, junit):
+        text = html.unescape(form(made).decode() if form is junit else form(made))
+        for name, value in told:
+            assert name in text
+            shown = json.dumps(value)[1:-1] if form is sarif else value
+            assert name == "rule" or shown in text
 
 
 def test_of_a_long_input_both_ends_are_shown() -> None:
@@ -235,13 +261,16 @@ def test_markdown_tells_findings_who_looked_and_what_was_tried() -> None:
     assert "- replay: `wirefence replay`" in text
 
 
-@pytest.mark.parametrize("make", [junit, sarif, markdown])
-def test_no_form_shows_a_secret(make: object) -> None:
+@pytest.mark.parametrize("make", [junit, sarif, markdown, as_table, as_json])
+def test_no_form_shows_part_of_a_secret(make: Callable[[Report, Redactor], object]) -> None:
     hide = Redactor.of(Launch(("s",), {"X_TOKEN": "swordfish"}), {})
-    told = replace(flaw(summary="swordfish"), offending=b"\xffswordfish")
+    cut = b"\xff" + b"-" * (SHOWN - 6) + b"swordfish"
+    told = replace(flaw(summary="swordfish"), offending=cut, case=Case((Frame(cut * 3),)))
     made = report(told, command="s swordfish", notes=("swordfish",))
     text = make(made, hide)
-    assert "swordfish" not in (text.decode() if isinstance(text, bytes) else text)
+    shown = text.decode() if isinstance(text, bytes) else str(text)
+    assert "sword" not in shown
+    assert b"sword".hex() not in shown
 
 
 def test_rules_are_explained_with_their_source() -> None:
