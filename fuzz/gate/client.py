@@ -80,7 +80,9 @@ def gate_client(  # noqa: PLR0913 - the terms of one gate
     """
     store = Store(out)
     store.prepare()
-    terms = replace(terms or _terms(options), ended=Event())
+    terms = terms or _terms(options)
+    patient = min(terms.start_patience, max(seconds, terms.patience))
+    terms = replace(terms, ended=Event(), start_patience=patient)
     runner = _Runner(launch, options, budget, store, listener, terms)
     runner.learn()
     reason = runner.run(attacks, seconds)

@@ -7,6 +7,7 @@ and each way of failing has a sentence of its own.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -38,6 +39,7 @@ class _Talk:
 
     watched: Watched
     lab: Lab
+    start_patience: float
     number: int = 0
 
     def ask(self, raw: bytes, ident: bytes, patience: float) -> dict[str, Any] | None:
@@ -96,9 +98,10 @@ def label_of(launch: Launch) -> str:
     return (named[0] if named else "command").replace("|", "-") or "command"
 
 
-def learn(lab: Lab) -> Facts:
+def learn(lab: Lab, within: float = math.inf) -> Facts:
     """Talk to a fresh server, then see how another takes a bad frame.
 
+    ``within`` bounds the patience with its start, in seconds, to no less than that with a reply.
     Raises TargetError where the launch fails, UsageError for an option that does not fit the
     server (a tool that it hasn't, a version that it doesn't speak).
     """
@@ -106,7 +109,7 @@ def learn(lab: Lab) -> Facts:
     began = time.monotonic()
     watched = lab.fresh()
     try:
-        talk = _Talk(watched, lab)
+        talk = _Talk(watched, lab, min(options.start_patience, max(within, options.patience)))
         version, hello = _greet(talk, options)
         startup = time.monotonic() - began
         computed = cpu_of_group(watched.session.process.pid)
@@ -143,7 +146,7 @@ def _greet(talk: _Talk, options: Options) -> tuple[Version, Mapping[str, Any]]:
         return _LATEST, _discover(talk, options)
     asked = options.protocol or _NEWEST
     raw = initialize(json.dumps(asked).encode(), names.ident("h")).raw
-    reply = talk.ask(raw, names.ident("h"), options.start_patience)
+    reply = talk.ask(raw, names.ident("h"), talk.start_patience)
     if reply is None:
         raise _silent(talk, options)
     if "result" not in reply:
@@ -170,7 +173,7 @@ def _known(spoken: object) -> Version | None:
 
 def _discover(talk: _Talk, options: Options) -> Mapping[str, Any]:
     names = talk.fresh_names()
-    reply = talk.ask(ping(_LATEST, names.ident("d")).raw, names.ident("d"), options.start_patience)
+    reply = talk.ask(ping(_LATEST, names.ident("d")).raw, names.ident("d"), talk.start_patience)
     if reply is None:
         raise _silent(talk, options)
     if "method" in reply:
@@ -213,7 +216,7 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
         )
     if closed:
         return TargetError(f"the server closed its stdout at once{printed}{why}", "see its stderr")
-    seconds = f"{options.start_patience:g} s"
+    seconds = f"{talk.start_patience:g} s"
     if wrote:
         return TargetError(
             f"the server printed {wrote!r} but answered no initialize within {seconds}{why}",
@@ -223,10 +226,11 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
         return TargetError(
             f"the server closed its stdin{why}", "is this a stdio server? Run it by hand"
         )
+    more = "--start-patience" if talk.start_patience == options.start_patience else "--seconds"
     did = "did not read its stdin" if unread else "printed nothing"
     return TargetError(
         f"the server {did} within {seconds}{why}",
-        "is this a stdio server? If it only starts slowly, give --start-patience",
+        f"is this a stdio server? If it only starts slowly, give {more}",
     )
 
 

@@ -84,8 +84,8 @@ def gate(  # noqa: PLR0913 - the terms of one gate
     store.prepare()
     lab = Lab(launch, options)
     try:
-        facts = learn(lab)
         limit = seconds or SECONDS[budget]
+        facts = learn(lab, limit)
         runner = _Runner(lab, facts, budget, store, listener, limit, began)
         reason = runner.run(crashes)
         return runner.report(reason)

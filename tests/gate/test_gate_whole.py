@@ -142,6 +142,21 @@ class TestTheCommand:
         assert len(err.strip().splitlines()) == 1
 
     @pytest.mark.parametrize(
+        ("given", "more"),
+        [
+            (("--seconds", "2", "--patience", "1"), "within 2 s"),
+            (("--seconds", "2", "--patience", "1"), "give --seconds"),
+            (("--seconds", "1", "--patience", "2"), "within 2 s"),
+            (("--start-patience", "2"), "give --start-patience"),
+        ],
+    )
+    def test_a_silent_server_takes_no_longer_than_the_run_was_given(self, wirefence, given, more):
+        words = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+        code, _, err = wirefence(*given, "--effects", "http", "--", *words)
+        assert code == 2
+        assert more in err
+
+    @pytest.mark.parametrize(
         ("words", "told"),
         [
             ((), "no command was given"),

@@ -188,6 +188,13 @@ def test_a_client_that_is_none_is_refused_in_a_sentence(
         gate_client(launch(faults), Options(), "quick", tmp_path, print, seconds=1.0, terms=SHORT)
 
 
+def test_a_silent_client_takes_no_longer_than_the_run_was_given(tmp_path: Path) -> None:
+    terms = Terms(start_patience=600.0, patience=0.5, quiet=0.15)
+    silent = Launch(("sleep", "99"))
+    with pytest.raises(TargetError, match="started no server within 1 s"):
+        gate_client(silent, Options(), "quick", tmp_path, print, seconds=1.0, terms=terms)
+
+
 SERVER = Path(__file__).parents[1] / "gate" / "servers" / "reference.py"
 LATE = "import sys, time; time.sleep(1); exec(open(sys.argv.pop(1)).read())"
 
@@ -197,7 +204,7 @@ def test_a_server_by_mistake_is_told_from_a_client_that_says_nothing(tmp_path: P
     terms = Terms(start_patience=600.0, patience=0.3, quiet=0.15)
     server = Launch((sys.executable, str(SERVER), "2025-11-25", "close", "strict"))
     with pytest.raises(TargetError, match="it is a server and no client"):
-        gate_client(server, Options(), "quick", tmp_path, print, seconds=1.0, terms=terms)
+        gate_client(server, Options(), "quick", tmp_path, print, seconds=600.0, terms=terms)
 
 
 @pytest.mark.parametrize("fault", ["none", "direct"])
