@@ -7,6 +7,7 @@ alone; what was never exercised is said as plainly as what was found.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import textwrap
 from collections.abc import Callable, Iterable
@@ -27,12 +28,15 @@ __all__ = [
     "explored",
     "fan_out",
     "found_lines",
+    "last_words",
     "live",
     "plain",
     "printable",
 ]
 
 _PLAIN_EVERY = 10.0
+_LONGEST_WORDS = 200
+_ERROR = re.compile(rb"[\w.:]*(?:Error|Exception|panic|fatal error)\b|thread '.*' panicked")
 _CUT = {
     "interrupted": " (interrupted)",
     "hopeless": " (given up: case after case ended its process)",
@@ -42,6 +46,17 @@ _CUT = {
 def printable(text: str) -> str:
     """Text with every control and format character escaped, safe for a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def last_words(stderr: bytes) -> str:
+    """The line of stderr that says most likely why a process ended, behind a semicolon; or ``""``.
+
+    Runtimes put their version, or a note on how to see more, behind the error itself.
+    """
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    errors = [line for line in lines if _ERROR.match(line)]
+    last = (errors or lines or [b""])[-1][:_LONGEST_WORDS].decode(errors="replace")
+    return f"; its last words on stderr: {last}" if last else ""
 
 
 def plain(stream: TextIO) -> Listener:

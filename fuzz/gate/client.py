@@ -39,6 +39,7 @@ from fuzz.gate.records import (
 )
 from fuzz.gate.redact import Redactor
 from fuzz.gate.verdicts import Charge
+from fuzz.report import last_words
 from fuzz.store import Store
 from oracles.records import Finding
 from strategies.records import Case, Frame
@@ -364,8 +365,7 @@ def _shown(raw: bytes) -> str:
 
 def _require_good(good: Played, terms: Terms) -> None:
     """Raise TargetError for a client that does not get through a good session."""
-    last = good.stderr.strip().rpartition(b"\n")[2][:200].decode(errors="replace")
-    why = f"; its last words on stderr: {last}" if last else ""
+    why = last_words(good.stderr)
     if not good.received:
         hung = good.ending == "hung"
         limit = f"within {terms.start_patience:g} s" if hung else f"and ended ({good.status})"

@@ -19,6 +19,7 @@ from fuzz.gate.declared import choose, declaration
 from fuzz.gate.lab import Lab, Watched
 from fuzz.gate.records import Facts, Nominee, Options
 from fuzz.gate.wire import INITIALIZED, Names, initialize, listing, ping, tokens_in
+from fuzz.report import last_words
 from strategies.contract import Policy, Tool
 from strategies.records import VERSIONS, Version
 from targets.command.memory import cpu_of_group
@@ -207,8 +208,7 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
         gone, unread, refused = False, process.unread(), process.refused
     wrote = bytes(process.stdout.data[:80])
     status = session.stop()
-    last = bytes(process.stderr.data).strip().rpartition(b"\n")[2][:200].decode(errors="replace")
-    why = f"; its last words on stderr: {last}" if last else ""
+    why = last_words(bytes(process.stderr.data))
     printed = f" after printing {wrote!r} on stdout" if wrote else ""
     if gone:
         return TargetError(

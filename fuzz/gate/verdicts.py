@@ -17,6 +17,7 @@ from fuzz.gate.lab import Key, Ready, is_owed, responses, shown, spelled
 from fuzz.gate.owners import Owners
 from fuzz.gate.records import Facts, Seen
 from fuzz.gate.wire import LAST, TOKEN, anonymous, numbers_in, tokens_in
+from fuzz.report import last_words
 from oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
 from oracles.records import Finding, FrameVerdict, ReplyVerdict, finding
 from oracles.rules import BY_ID
@@ -284,7 +285,8 @@ class _Bench:
         why = rejected[0] if rejected else ""
         closed = self.facts.policy == "close" and bool(rejected)
         if ending == "crashed" or (ending == "exited" and not closed):
-            text = f"the server ended ({self.seen.status}) before its stdin did"
+            words = last_words(self.seen.stderr)
+            text = f"the server ended ({self.seen.status}) before its stdin did{words}"
             kind = f"{self.seen.status} {why}".strip()
             yield self.say("liveness", "live-crash", kind, text)
         elif ending == "hung" and not closed:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from fuzz.gate.lab import ready
+from fuzz.gate.verdicts import judge
+
 FAULTS = [
     ("SplitsAtCr", "nested-cr", "after", "non-action|act-rejected|frame-cr"),
     ("ReplacesUtf8", "encoding-byte-ff", "after", "non-action|act-rejected|utf8-invalid"),
@@ -50,6 +53,15 @@ def test_a_healthy_server_shows_nothing(bench, trial, place):
 
 def test_replies_in_another_order_between_notifications_are_nothing(bench):
     assert bench("Chatty").shows("good", "after") == set()
+
+
+def test_what_a_server_died_of_is_told_in_its_own_words(bench):
+    dying = bench("DiesOfBadJson")
+    trial = dying.trial("ugly-debug-line")
+    prepared = ready(trial, dying.facts.contract(dying.profile))
+    seen, _ = dying.run(trial)
+    (charge,) = judge(prepared, seen, dying.facts)
+    assert "; its last words on stderr: json.decoder.JSONDecodeError: " in charge.finding.summary
 
 
 def test_a_server_that_hangs_is_told_from_one_that_lost_a_reply(bench):
