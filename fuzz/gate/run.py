@@ -159,20 +159,27 @@ class _Runner:
         return time.monotonic() - self.began >= self.seconds * share
 
     def _smoke(self) -> None:
-        prepared = prepared_crowd(self.maker, self.lab, self.facts, next(self.numbers))
-        seen, charges = at_the_end(self.lab, self.facts, prepared)
-        if charges:
-            # What depends on a race is still lost: once more in two further starts is enough.
-            again = {c.finding.signature for _ in range(_TRIES) for c in self._crowd_again()}
-            for charge in charges:
-                if charge.finding.signature in again:
-                    self.pursuit.file(Confirmed(charge, prepared, seen))
-        for charge in missing_tools(self.facts, self.lab.options.expected_tools):
-            self.pursuit.file(Confirmed(charge, prepared, seen))
         good = self.confirmer.examine(self._ready(self.maker.good(next(self.numbers))))
         self.judge.base = good.seen
         self.confirmer.controls.learn(good.seen)
         self._take(good.prepared, good)
+        for charge in missing_tools(self.facts, self.lab.options.expected_tools):
+            self.pursuit.file(Confirmed(charge, good.prepared, good.seen))
+        if usable(
+            good.charges
+        ):  # else a crowd says nothing new, and each of its replies is waited for
+            self._crowd()
+
+    def _crowd(self) -> None:
+        prepared = prepared_crowd(self.maker, self.lab, self.facts, next(self.numbers))
+        seen, charges = at_the_end(self.lab, self.facts, prepared)
+        if not charges:
+            return
+        # What depends on a race is still lost: once more in two further starts is enough.
+        again = {c.finding.signature for _ in range(_TRIES) for c in self._crowd_again()}
+        for charge in charges:
+            if charge.finding.signature in again:
+                self.pursuit.file(Confirmed(charge, prepared, seen))
 
     def _crowd_again(self) -> list[Charge]:
         prepared = prepared_crowd(self.maker, self.lab, self.facts, next(self.numbers))

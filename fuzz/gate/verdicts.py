@@ -142,6 +142,10 @@ class _Bench:
         for reply, line in got[:1]:
             yield from self._answer(frame, reply, line)
 
+    def _answered(self, frame: FrameVerdict) -> bool:
+        """Whether nothing that is owed to a frame is missing."""
+        return not is_owed(frame) or all((type(name), name) in self.answers for name in frame.ids)
+
     def _missing(self, frame: FrameVerdict) -> Iterator[Charge]:
         if not self.seen.alive or self.seen.ending != "open":
             return  # told by life()
@@ -290,7 +294,10 @@ class _Bench:
             kind = f"{self.seen.status} {why}".strip()
             yield self.say("liveness", "live-crash", kind, text)
         elif ending == "hung" and not closed:
-            text = f"no answer within {self.seen.seconds:.1f} s"
+            asked = next(
+                (f.method for f in self.frames if not self._answered(f)), "the last request"
+            )
+            text = f"no answer to {asked} within {self.seen.seconds:.1f} s"
             yield self.say("liveness", "live-hang", why, text)
         usual = self.control.peak_bytes if self.control else self.facts.peak_bytes
         bound = usual + MEMORY_SLACK + MEMORY_PER_BYTE * len(self.case.data)

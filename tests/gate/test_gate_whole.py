@@ -90,6 +90,22 @@ def test_a_fault_is_shrunk_filed_and_shown_again_by_its_files(bench, tmp_path):
     assert told["findings"][0]["sent_hex"]
 
 
+def test_a_server_that_serves_no_call_is_told_before_anything_else(bench, tmp_path):
+    """Not at the end: each trial waits for such a server, and a crowd would wait many times."""
+    told = []
+
+    def first(event: object) -> None:
+        told.append(event)
+        if isinstance(event, FlawFound):
+            raise KeyboardInterrupt
+
+    hangs = bench("HangsOnCalls", patience=1.0)
+    report = gate(hangs.launch, hangs.options, "quick", tmp_path / "out", first, seconds=SECONDS)
+    assert [flaw.trials for flaw in report.flaws] == [("good",)]
+    assert "no answer to tools/call within" in report.flaws[0].finding.summary
+    assert sum(each.sent for each in report.tally.attempts.values()) == 1
+
+
 CLIENT = """\
 import sys, time
 print('{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}', flush=True)

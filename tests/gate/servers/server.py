@@ -179,6 +179,11 @@ class DiesOfBadJson(Strict):
         return super().line(line)
 
 
+class HangsOnCalls(Strict):
+    def act(self, tool: str, arguments) -> None:
+        time.sleep(3_600)
+
+
 class HangsOnBadJson(Strict):
     def line(self, line: bytes) -> bytes:
         try:
