@@ -1,6 +1,6 @@
 """One case, through everything, as a table: who accepts, what value, which error.
 
-The key insight: a reader who sees the judge's verdict beside thirty parsers' outcomes knows at once
+The key insight: a reader who sees the judge's verdict beside every parser's outcome knows at once
 who is at fault, without believing anybody.
 """
 

@@ -154,7 +154,7 @@ class Finding:
 def finding(oracle: str, rule: str, target: str, kind: str, summary: str) -> Finding:
     """Make a finding whose signature is family, oracle, rule and kind.
 
-    The family of a target is its name up to the first ``/``: the reference gateway over thirty
+    The family of a target is its name up to the first ``/``: the reference gateway over ten
     parsers is one family, so that one fault of the gateway is one finding.
     """
     family = target.partition("/")[0]

@@ -39,6 +39,7 @@ _ON_FILE = click.option(
     show_default=True,
     help="The directory of reproducers.",
 )
+_WHERE = "The directory of findings."
 _BRANCH = click.option("--branch", default="", help="Commit there; made if need be.")
 
 
@@ -141,7 +142,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 @command.command("commit")
 @click.argument("names", nargs=-1, metavar="[FILE|ID]...")
-@click.option("--from", "source", type=SOURCE, default=FINDINGS)
+@click.option("--from", "source", type=SOURCE, default=FINDINGS, show_default=True, help=_WHERE)
 @click.option("--each", is_flag=True, help="Also further symptoms of the same fault.")
 @click.option("--message", "-m", default="", help="Default: made of what they show.")
 @_BRANCH
@@ -203,7 +204,7 @@ def mark_command(name: str, status: Status, folder: Path) -> int:
 
 @command.command("prune")
 @click.option("--write", "really", is_flag=True, help="Do it; without, only say what would go.")
-@click.option("--findings", type=SOURCE, default=FINDINGS)
+@click.option("--findings", type=SOURCE, default=FINDINGS, show_default=True, help=_WHERE)
 @_ON_FILE
 def prune_command(really: bool, findings: Path, folder: Path) -> int:
     """Take away what is redundant: leftovers of kills, and findings that are reproducers already.

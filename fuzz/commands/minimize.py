@@ -26,7 +26,13 @@ __all__ = ["command", "showing"]
 @click.argument("names", nargs=-1, metavar="[FILE|ID]...")
 @click.option("--all", "everything", is_flag=True, help="All findings below --from.")
 @click.option("--seconds", type=Seconds(most=LONG), help="At most this long for each.")
-@click.option("--limit", type=click.IntRange(min=1), default=LIMIT, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=LIMIT,
+    show_default=True,
+    help="At most so many inputs for each.",
+)
 @click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
 @PATIENCE_OPTION
 @click.option(

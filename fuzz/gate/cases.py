@@ -27,11 +27,7 @@ _TRIES = 16
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Makes the trials for one server, in one protocol version.
-
-    ``lines`` maps names to bad lines that hold ``CALL`` (a good call without LF), ``HIDDEN``
-    (another one) or ``ID``.
-    """
+    """Makes the trials for one server, in one protocol version."""
 
     facts: Facts
     wording: Wording
