@@ -11,12 +11,20 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from oracles.records import Verdict
 
-__all__ = ["DEEPEST", "UNKNOWN", "LongInteger", "forget_long_documents", "judge_document"]
+__all__ = [
+    "DEEPEST",
+    "UNKNOWN",
+    "LongInteger",
+    "digits",
+    "forget_long_documents",
+    "judge_document",
+]
 
 _SPACE = r"[ \t\n\r]*+"
 _PLAIN = r'[^"\\\x00-\x1f]*+'
@@ -43,6 +51,7 @@ _SURELY_SAFE = 15
 _FEW = 64
 _LONGEST_NUMBER = 1_000
 _LONGEST_INTEGER = 100_000
+_SURE_BITS = 1_024
 _LONGEST_INT = 600
 """Digits that ``int()`` takes under any limit that an interpreter can be given."""
 
@@ -195,6 +204,8 @@ class _Reader:
         if name in top:
             self.duplicates = True
             self._note("json-duplicate-name", at)
+            if name == "id":  # the last one counts, and may be spelled otherwise
+                self.minus_zeros.discard(self._place())
         return name
 
     def _open(self, openers: str, at: int) -> object:
@@ -244,12 +255,17 @@ class _Reader:
             return unit.start(_TAIL) if closer == "}" else colon
         return unit.start(_TAIL) if unit[_TEXT] is not None else begin
 
+    def _place(self) -> int:
+        """The place in its batch of the message whose members are read; -1 deeper within one."""
+        if len(self.due) == 1:
+            return 0
+        batch = len(self.due) == 2 and isinstance(self.whole[0], list)
+        return len(self.whole[0]) - 1 if batch else -1
+
     def _spelled_minus_zero(self) -> None:
         """Note a message whose id is ``-0``: the value alone can't tell that from ``0``."""
-        if len(self.due) == 1:
-            self.minus_zeros.add(0)
-        elif len(self.due) == 2 and isinstance(self.whole[0], list):
-            self.minus_zeros.add(len(self.whole[0]) - 1)
+        if (place := self._place()) >= 0:
+            self.minus_zeros.add(place)
 
     def _unescape(self, word: str, at: int) -> str:
         text = _ESCAPE.sub(_plain, word)
@@ -282,6 +298,14 @@ class _Reader:
     def _note(self, rule: str, at: int) -> None:
         if not self.rule:
             self.rule, self.at = rule, at
+
+
+def digits(value: int | LongInteger) -> str:
+    """The canonical spelling of an integer of any length: ``str()`` bounds its digits."""
+    if isinstance(value, LongInteger):
+        return value.token
+    # Decimal's conversions know no bound, and are exact within the precision of an integer.
+    return str(value) if value.bit_length() < _SURE_BITS else f"{Decimal(value):f}"
 
 
 def _whole(token: str) -> int:

@@ -82,8 +82,9 @@ def _charge(
         return "act-unfounded", "action name never sent" if action else "no action name"
     if frame.rule == "life-closed":
         return "act-after-close", ""
-    if frame.layer in ("identity", "authorization"):
-        return "act-unauthorized", frame.rule
+    for each in (frame, *frame.members):  # of a batch, a member: the rest of it was granted
+        if each.layer in ("identity", "authorization"):
+            return "act-unauthorized", each.rule
     raw = data[frame.start : frame.end].removesuffix(b"\n")
     return "act-rejected", broken(frame.rule, raw) or "hidden in an accepted frame"
 

@@ -146,9 +146,9 @@ def mcp_fault(message: Message, contract: Contract) -> str:
         return _meta_fault(message, contract, request=True) or _request_fault(message, contract)
     if method in CLIENT_REQUESTS[version]:
         return "mcp-kind"
-    if method not in CLIENT_NOTIFICATIONS[version]:
-        return ""
-    return _meta_fault(message, contract, request=False) or _notification_fault(message, contract)
+    fault = _meta_fault(message, contract, request=False)
+    known = method in CLIENT_NOTIFICATIONS[version]
+    return fault or (_notification_fault(message, contract) if known else "")
 
 
 def _meta_fault(message: Message, contract: Contract, *, request: bool) -> str:

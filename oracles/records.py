@@ -91,10 +91,11 @@ class FrameVerdict(NamedTuple):
     reply: Literal["result", "error", "either", "none", "optional-error"] = "none"
     code: int = 0
     closes: bool = False
-    refusals: tuple[tuple[str | int, str], ...] = ()
-    """For a batch: (id, rule) of each member that is refused although the batch is accepted.
+    members: tuple[FrameVerdict, ...] = ()
+    """For a batch: the word on each member that is a request or bad; empty for one that is rejected
+    as a whole.
 
-    Of a batch that is rejected under ``spec`` the bad members, since those may be answered one by
+    Under ``spec`` those of a rejected one stand here as well, since they may be answered one by
     one; ``ids`` are then those of the good ones, which a target may answer or not.
     """
 

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from oracles.document import LongInteger, digits
 from oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, finding
 from oracles.spellings import broken
 from strategies.contract import Contract
@@ -28,6 +29,8 @@ _TELLTALE: dict[str, str] = {
 """A member that the result of each method must have: how a crossed reply is seen."""
 
 _Key = tuple[type, str | int]
+_SHOWN = 40
+"""Characters of a number: servers may answer with any."""
 
 
 def replies(
@@ -75,18 +78,28 @@ def _owed(
         rejected_before |= _is_rejected(frame)
         if not _is_owed(frame):
             continue
-        for name in frame.ids:
-            got = answers.get((type(name), name), [])
-            if not got and trace.ending == "open":
-                found.append(_missing(trace, frame, after_rejection=rejected_before))
-            shared = len(got) > 1 and _reused(judgement, name)
-            if len(got) > 1 and not shared and not _given_away(judgement, answers, name):
-                found.append(_say(trace, "reply-twice", "", f"id {name!r} has {len(got)} replies"))
-            if got and frame.kind == "request":
-                # The error for a rejected frame may carry the same id and come first.
-                judged = [_answer(trace, frame, each, ran) for each in (got if shared else got[:1])]
-                found += next((none for none in judged if not none), judged[0])
+        for request in frame.members or (frame,):
+            for name in request.ids:
+                got = answers.get((type(name), name), [])
+                if not got and trace.ending == "open":
+                    found.append(_missing(trace, frame, after_rejection=rejected_before))
+                shared = len(got) > 1 and _reused(judgement, name)
+                if len(got) > 1 and not shared and not _given_away(judgement, answers, name):
+                    summary = f"id {_shown(name)} has {len(got)} replies"
+                    found.append(_say(trace, "reply-twice", "", summary))
+                found += _judged(trace, request, got if shared else got[:1], ran)
     return found
+
+
+def _judged(
+    trace: Trace, request: FrameVerdict, got: Sequence[ReplyVerdict], ran: set[str]
+) -> list[Finding]:
+    """What is wrong with the answer to a request, which may be any of several.
+
+    The error for a rejected frame may carry the same id and come first.
+    """
+    wrong = [_answer(trace, request, each, ran) for each in got]
+    return wrong[0] if wrong and all(wrong) else []
 
 
 def _is_owed(frame: FrameVerdict) -> bool:
@@ -95,7 +108,7 @@ def _is_owed(frame: FrameVerdict) -> bool:
 
 def _is_loose(frame: FrameVerdict) -> bool:
     """Whether it is a batch whose members may be answered one by one, though it has bad ones."""
-    return _is_rejected(frame) and bool(frame.refusals)
+    return _is_rejected(frame) and bool(frame.members)
 
 
 def _is_rejected(frame: FrameVerdict) -> bool:
@@ -117,7 +130,7 @@ def _given_away(
     owed = (other for frame in judgement.frames if _is_owed(frame) for other in frame.ids)
     return any(
         type(other) is not type(name)
-        and str(other) == str(name)
+        and _text(other) == _text(name)
         and (type(other), other) not in answers
         for other in owed
     )
@@ -148,10 +161,10 @@ def _answer(trace: Trace, frame: FrameVerdict, reply: ReplyVerdict, ran: set[str
 
 def _error_answer(trace: Trace, frame: FrameVerdict, reply: ReplyVerdict) -> list[Finding]:
     if frame.reply == "result":
-        return [_say(trace, "reply-code", "error for a good request", f"error {reply.code}")]
+        return [_say(trace, "reply-code", "error for a good request", f"error {_code(reply)}")]
     if frame.code and reply.code != frame.code:
-        kind = f"{frame.rule} {reply.code}"
-        return [_say(trace, "reply-code", kind, f"{reply.code} where {frame.code} is due")]
+        kind = f"{frame.rule} {_code(reply)}"
+        return [_say(trace, "reply-code", kind, f"{_code(reply)} where {frame.code} is due")]
     return []
 
 
@@ -187,7 +200,7 @@ def _stray(
         codes = {frame.code for frame in owners if frame not in late}
         frame = owners[0] if owners else None
         if frame is None:
-            found.append(_say(trace, "reply-id", "unknown", f"a reply to id {key[1]!r}"))
+            found.append(_say(trace, "reply-id", "unknown", f"a reply to id {_shown(key[1])}"))
         elif any(reply.is_result for reply in got):
             summary = f"a result for a frame that breaks {frame.rule}"
             found.append(_say(trace, "reply-to-rejected", _broken(data, frame), summary))
@@ -198,7 +211,7 @@ def _stray(
                 _say(trace, "reply-to-rejected", "life-closed", "answered after the close")
             )
         else:
-            kind = f"{_broken(data, frame)} {wrong[0].code}"
+            kind = f"{_broken(data, frame)} {_code(wrong[0])}"
             found.append(_say(trace, "reply-code", kind, f"{frame.code} is due"))
     return found
 
@@ -219,10 +232,27 @@ def _owners(data: bytes, judgement: Judgement, name: str | int) -> list[FrameVer
     ]
     if found:
         return found
-    spelled = re.escape(json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    text = json.dumps(name, ensure_ascii=False) if isinstance(name, str) else digits(name)
+    spelled = re.escape(text.encode("utf-8", "surrogatepass"))
     member = re.compile(rb'"id"\s*:\s*%b(?![0-9.eE])' % spelled, re.IGNORECASE)
     rejected = (frame for frame in judgement.frames if not frame.accepted)
     return [frame for frame in rejected if member.search(data, frame.start, frame.end)]
+
+
+def _text(name: str | int) -> str:
+    return name if isinstance(name, str) else digits(name)
+
+
+def _shown(value: str | int | LongInteger) -> str:
+    """An id or a code for people; Python refuses to write numbers of thousands of digits."""
+    if isinstance(value, str):
+        return repr(value)
+    text = digits(value)
+    return text if len(text) <= _SHOWN else f"an integer of {len(text):,} characters"
+
+
+def _code(reply: ReplyVerdict) -> str:
+    return _shown(reply.code or 0)
 
 
 def _nameless(
@@ -237,7 +267,7 @@ def _nameless(
         rule = "reply-to-notification" if silent else "reply-id"
         return [_say(trace, rule, "null id", "an error reply with no frame to blame")]
     codes = {frame.code for frame in rejected}
-    wrong = sorted({reply.code or 0 for reply in nameless} - codes)
+    wrong = sorted({_code(reply) for reply in nameless if reply.code not in codes})
     rules = "+".join(sorted({frame.rule for frame in rejected}))
     return [_say(trace, "reply-code", f"{rules} {code}", f"code {code}") for code in wrong]
 

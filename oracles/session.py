@@ -66,7 +66,7 @@ class _Said(NamedTuple):
     method: str = ""
     ids: tuple[Any, ...] = ()
     calls: tuple[Call, ...] = ()
-    refusals: tuple[tuple[Any, str], ...] = ()
+    members: tuple[_Said, ...] = ()
 
     @property
     def rejected(self) -> bool:
@@ -129,7 +129,16 @@ def _rejected(said: _Said, start: int, end: int) -> FrameVerdict:
         said.calls,
         "optional-error",
         rule.code,
-        refusals=said.refusals,
+        members=_members(said, start, end),
+    )
+
+
+def _members(said: _Said, start: int, end: int) -> tuple[FrameVerdict, ...]:
+    """The verdicts on the members of a batch, each at the place of the whole."""
+    if not said.members:
+        return ()
+    return tuple(
+        (_rejected if member.rejected else _answered)(member, start, end) for member in said.members
     )
 
 
@@ -179,7 +188,7 @@ def _answered(said: _Said, start: int, end: int) -> FrameVerdict:
         said.calls,
         reply,
         rule.code if rule else 0,
-        refusals=said.refusals,
+        members=_members(said, start, end),
     )
 
 
@@ -201,18 +210,19 @@ def _batch(
         state.roll_back(mark)
         return _loose(judged, calls) if contract.profile == "spec" else _Said("rpc-batch", "batch")
     ids = tuple(name for said in judged for name in said.ids)
-    return _Said("", "batch", "", ids, calls, _faults(judged))
+    return _Said("", "batch", "", ids, calls, _telling(judged))
 
 
 def _loose(judged: list[_Said], calls: tuple[Call, ...]) -> _Said:
     """A batch with bad members under ``spec``: the others may be processed, or not."""
     ids = tuple(name for said in judged if not said.rejected for name in said.ids)
     optional = tuple(replace(call, required=False) for call in calls)
-    return _Said("rpc-batch", "batch", "", ids, optional, _faults(judged))
+    return _Said("rpc-batch", "batch", "", ids, optional, _telling(judged))
 
 
-def _faults(judged: list[_Said]) -> tuple[tuple[Any, str], ...]:
-    return tuple((next(iter(said.ids), None), said.rule) for said in judged if said.rule)
+def _telling(judged: list[_Said]) -> tuple[_Said, ...]:
+    """The members of a batch that somebody is told of: requests, and what is bad."""
+    return tuple(said for said in judged if said.ids or said.rule)
 
 
 def _initializes(members: list[Any]) -> bool:

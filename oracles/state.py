@@ -17,9 +17,12 @@ __all__ = ["control_of", "state"]
 def control_of(case: Case, judgement: Judgement) -> Case | None:
     """The same session without the frames that the judge rejects.
 
-    ``None`` where it would show nothing: no frame is rejected, or nothing follows the first one.
+    ``None`` where it would show nothing: no frame is rejected, or nothing follows the first one, or
+    a rejected one may leave something (under ``spec`` the good members of a batch with bad ones).
     """
     frames = judgement.frames
+    if any(frame.reply == "optional-error" and frame.calls for frame in frames):
+        return None
     first = next((i for i, f in enumerate(frames) if f.reply == "optional-error"), len(frames))
     if not any(frame.accepted for frame in frames[first:]):
         return None

@@ -6,6 +6,7 @@ bytes, with the rules that hold for what comes in.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from functools import lru_cache
 from typing import Any
 
@@ -36,7 +37,7 @@ def _judge(line: bytes, version: Version) -> ReplyVerdict:
         return ReplyVerdict(document.rule)
     value = document.value
     if isinstance(value, list):
-        return _batch(value, version)
+        return _batch(value, version, document.minus_zeros)
     return _message(value, version, minus_zero=0 in document.minus_zeros)
 
 
@@ -44,8 +45,11 @@ def _judge(line: bytes, version: Version) -> ReplyVerdict:
 _remembered = lru_cache(maxsize=4_096)(_judge)
 
 
-def _batch(values: list[Any], version: Version) -> ReplyVerdict:
-    members = tuple(_message(value, version) for value in values)
+def _batch(values: list[Any], version: Version, minus_zeros: Set[int]) -> ReplyVerdict:
+    members = tuple(
+        _message(value, version, minus_zero=place in minus_zeros)
+        for place, value in enumerate(values)
+    )
     bad = next((member.rule for member in members if member.rule), "")
     if version != "2025-03-26" or not members:
         bad = "rpc-batch"

@@ -106,7 +106,7 @@ def like(prepared: Ready) -> Ready:
 
 
 def _renamed(frame: FrameVerdict, old: str, new: str) -> FrameVerdict:
-    if not (frame.ids or frame.calls or frame.refusals):
+    if not (frame.ids or frame.calls or frame.members):
         return frame
     calls = tuple(
         Call(call.tool, _renamed_value(call.arguments, old, new), call.required)
@@ -124,7 +124,7 @@ def _renamed(frame: FrameVerdict, old: str, new: str) -> FrameVerdict:
         frame.reply,
         frame.code,
         frame.closes,
-        _renamed_value(frame.refusals, old, new),
+        tuple(_renamed(member, old, new) for member in frame.members),
     )
 
 

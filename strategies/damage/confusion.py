@@ -172,9 +172,26 @@ def _required(source: Source, scene: Scene) -> bytes | None:
     return replace_value(scene.frame.raw, member, _other(source, _STRING))
 
 
+@rewrite(
+    "confuse-unknown-meta",
+    "type-confusion",
+    "reject",
+    "params._meta of a notification that nobody knows has another JSON type",
+    _ORIGIN,
+    host=HOSTS["unknown-meta"],
+)
+def _unknown(source: Source, scene: Scene) -> bytes | None:
+    method, meta = find(scene.frame.raw, b"method"), find(scene.frame.raw, *_META)
+    known = method is None or not method.value(scene.frame.raw).startswith(b'"example.com/')
+    if known or meta is None or find(scene.frame.raw, b"id") is not None:
+        return None
+    return replace_value(scene.frame.raw, meta, _other(source, _OBJECT))
+
+
 OPERATORS: tuple[Operator, ...] = (
     *(_member(*row) for row in MEMBERS),
     *(_identity(*row) for row in IDS),
     _argument,
     _required,
+    _unknown,
 )

@@ -54,7 +54,6 @@ WHOLE: tuple[tuple[str, str, bytes, str], ...] = (
     ("utf-32-le", "utf-32-le", b"", "json.loads on bytes guesses UTF-32"),
     ("utf-32-be", "utf-32-be", b"", "json.loads on bytes guesses UTF-32"),
     ("utf-32-bom", "utf-32-le", codecs.BOM_UTF32_LE, "json.loads on bytes guesses UTF-32"),
-    ("utf-7", "utf-7", b"+AHs-", "old mail gateways"),
 )
 
 
@@ -80,6 +79,16 @@ def _whole(name: str, codec: str, mark: bytes, origin: str) -> Operator:
     return operator
 
 
+@rewrite("encoding-utf-7", "encoding", "reject", "the whole frame in utf-7", "old mail gateways")
+def _utf_7(source: Source, scene: Scene) -> bytes | None:
+    """Spell the first brace in base64 too: a frame of plain ASCII would stay as it is."""
+    del source
+    before, brace, after = scene.body.decode(errors="replace").partition("{")
+    if not brace:
+        return None
+    return before.encode("utf-7") + b"+AHs-" + after.encode("utf-7") + b"\n"
+
+
 @rewrite(
     "encoding-bom",
     "encoding",
@@ -102,6 +111,7 @@ def _bom_inside(source: Source, scene: Scene) -> bytes | None:
 OPERATORS: tuple[Operator, ...] = (
     *(_insert(*row) for row in INSERTS),
     *(_whole(*row) for row in WHOLE),
+    _utf_7,
     _bom,
     _bom_inside,
 )

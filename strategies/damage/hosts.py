@@ -75,10 +75,16 @@ def _stateless(version: Version, name: str) -> bytes | None:
     return _call(version, name) if version == _STATELESS else None
 
 
+def _unknown(version: Version, name: str) -> bytes:
+    del version, name
+    return _dump(method="example.com/note", params={"_meta": {}})
+
+
 HOSTS: dict[str, Host] = {
     **dict.fromkeys(("meta-version", "meta-capabilities", "meta-client-info"), _stateless),
     **dict.fromkeys(("request-id", "reason"), _cancel),
     **dict.fromkeys(("notification-token", "progress", "total"), _progress),
+    "unknown-meta": _unknown,
     "cursor": _list,
     "result": _result,
     "error": _error,

@@ -15,6 +15,7 @@ __all__ = [
     "insert_into",
     "insert_member",
     "members",
+    "remove_member",
     "replace_value",
     "string_places",
 ]
@@ -110,6 +111,14 @@ def insert_into(raw: bytes, holder: Member, text: bytes) -> bytes:
     start = holder.value_at + 1
     comma = b"" if raw[start : holder.end].lstrip().startswith(b"}") else b","
     return raw[:start] + text + comma + raw[start:]
+
+
+def remove_member(raw: bytes, member: Member) -> bytes:
+    """The frame without a member, and without the comma that parted it from another."""
+    before, after = raw[: member.name_at], raw[member.end :]
+    if after.lstrip(b" \t").startswith(b","):
+        return before + after.lstrip(b" \t")[1:]
+    return before.rstrip(b" \t").removesuffix(b",") + after
 
 
 def string_places(raw: bytes) -> list[int]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from strategies.damage.base import Expect, Operator, Scene, hidden_call, rewrite
 from strategies.damage.batches import OPERATORS as BATCHES
 from strategies.damage.hosts import HOSTS
-from strategies.damage.spans import find, insert_into, insert_member, replace_value
+from strategies.damage.spans import find, insert_into, insert_member, remove_member, replace_value
 from strategies.source import Source
 
 __all__ = ["FENCES", "OPERATORS", "PATHS", "into_meta"]
@@ -253,6 +253,21 @@ def _version(source: Source, scene: Scene) -> bytes | None:
     return replace_value(raw, member, other)
 
 
+@rewrite(
+    "id-absent",
+    "structure",
+    "reject",
+    "a request without its id, which makes a notification of it",
+    "dispatchers by method alone: the call acts, and nobody is told",
+)
+def _unnamed(source: Source, scene: Scene) -> bytes | None:
+    del source
+    name = find(scene.frame.raw, b"id")
+    if name is None or find(scene.frame.raw, b"method") is None:
+        return None
+    return remove_member(scene.frame.raw, name)
+
+
 OPERATORS: tuple[Operator, ...] = (
     *_RIVALS,
     _version,
@@ -263,4 +278,5 @@ OPERATORS: tuple[Operator, ...] = (
     _stringified("params", (b"params",)),
     _stringified("arguments", _ARGUMENTS),
     *BATCHES,
+    _unnamed,
 )

@@ -201,6 +201,14 @@ _MESSAGE = [
         for bad, good in ((1.5, 1), (True, "t"), (None, 0))
     ),
     Plant("mcp-meta", called({"_meta": []}), called({"_meta": {}})),
+    *(
+        Plant(
+            "mcp-meta",
+            message(method=method, params={"_meta": 1}),
+            message(method=method, params={"_meta": {}}),
+        )
+        for method in ("notifications/roots/list_changed", "nobody/knows")
+    ),
     Plant("mcp-meta", message(id=7, method="tools/list"), listed({}), NEW),
     Plant("mcp-meta", edit(f'"{NEW[0]}"', "1"), versions=NEW),
     Plant("mcp-meta", meta({CAPABILITIES: []}), versions=NEW),

@@ -65,6 +65,17 @@ def test_an_effect_without_ground_is_charged(effects: tuple[Effect, ...], rule: 
     assert charged(*effects) == [rule]
 
 
+def test_a_refused_member_of_a_batch_is_charged_as_it_would_be_alone() -> None:
+    lines = Lines("2025-03-26")
+    calls = (lines.call(1, action="good"), lines.call(2, "admin_reset", action="admin"))
+    data = lines.opened() + b"[" + b",".join(each[:-1] for each in calls) + b"]\n"
+    judgement = judge_session(data, Contract("2025-03-26"))
+    acted = Effect("record", {"action": "good"}, len(data))
+    trace = Trace("t", b"", (acted, Effect("admin_reset", {"action": "admin"}, len(data))))
+    (found,) = non_action(data, judgement, trace)
+    assert found.signature.endswith("act-unauthorized|authz-denied")
+
+
 def test_every_rule_is_planted_but_the_one_that_replies_show() -> None:
     assert {rule for _, rule in GROUNDLESS} | {"act-missing"} == set(ORACLE_RULES["non-action"])
 

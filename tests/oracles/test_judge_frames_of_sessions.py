@@ -72,6 +72,8 @@ TABLE = [
     (line(id=1, method="notifications/cancelled"), "mcp-kind", "mcp-kind"),
     (line(id=1, method="resources/list", params={"_meta": 1}), "mcp-method", "mcp-method"),
     (line(method="notifications/other", params={"x": 1}), "", ""),
+    (line(method="notifications/other", params={"_meta": 1}), "mcp-meta", "mcp-meta"),
+    (line(method="notifications/cancelled", params={"_meta": 1}), "mcp-meta", "mcp-meta"),
     (line(id=1, method="ping", params={"_meta": []}), "mcp-meta", "mcp-meta"),
     (line(id=1, method="ping", params={"_meta": {"progressToken": 1.5}}), "mcp-meta", "mcp-meta"),
     (line(id=1, method="tools/list", params={"cursor": None}), "mcp-params", "mcp-params"),
@@ -192,7 +194,7 @@ def test_a_batch_is_accepted_as_a_whole() -> None:
     frame = judge(HELLO + sent, version=BATCH).frames[-1]
     assert (frame.rule, frame.kind, frame.ids, frame.reply) == ("", "batch", (1, 2), "either")
     assert [call.arguments for call in frame.calls] == [ACT]
-    assert frame.refusals == ((2, "tool-arguments"),)
+    assert [(m.ids, m.rule) for m in frame.members if m.rule] == [((2,), "tool-arguments")]
     silent = judge(HELLO + batch(line(method="notifications/other")), version=BATCH).frames[-1]
     assert silent.reply == "none"
 
@@ -206,7 +208,7 @@ def test_one_bad_member_spoils_a_strict_batch_and_frees_its_ids(bad: bytes) -> N
     spec = judge(data, "spec", version=BATCH, policy="continue").frames[2]
     assert [(call.arguments, call.required) for call in spec.calls] == [(ACT, False)]
     assert spec.ids == (1,)
-    assert len(spec.refusals) == 1
+    assert [bool(member.rule) for member in spec.members].count(True) == 1
 
 
 @pytest.mark.parametrize("sent", [b"[]\n", batch(INIT), batch(PING % b"1", INIT)])

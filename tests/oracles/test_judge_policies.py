@@ -118,7 +118,13 @@ def test_a_batch_acts_as_a_whole_and_owes_its_requests_replies() -> None:
     members = (BATCHED.call(3), BATCHED.note("x"), BATCHED.call("3", "no"), BATCHED.request("ping"))
     verdict = judge(BATCHED, BATCHED.opened() + batch(*members)).frames[-1]
     assert (verdict.rule, verdict.kind, verdict.reply) == ("", "batch", "either")
-    assert (verdict.ids, verdict.refusals) == ((3, "3", 7), (("3", "tool-unknown"),))
+    assert verdict.ids == (3, "3", 7)
+    told = [(m.ids, m.method, m.rule, m.reply, m.code) for m in verdict.members]
+    assert told == [
+        ((3,), "tools/call", "", "result", 0),
+        (("3",), "tools/call", "tool-unknown", "either", -32602),
+        ((7,), "ping", "", "result", 0),
+    ]
     assert [call.tool for call in verdict.calls] == ["record"]
 
 

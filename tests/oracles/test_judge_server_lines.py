@@ -23,6 +23,12 @@ from strategies.records import Version
         (b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}', "2025-11-25", ""),
         (b'{"jsonrpc":"2.0","method":"notifications/initialized"}', "2025-11-25", "mcp-method"),
         (b"[]", "2025-03-26", "rpc-batch"),
+        (b'[{"jsonrpc":"2.0","id":-0,"result":{}}]', "2025-03-26", "rpc-id"),
+        (
+            b'[{"jsonrpc":"2.0","id":0,"result":{}},{"jsonrpc":"2.0","id":-0,"result":{}}]',
+            "2025-03-26",
+            "rpc-id",
+        ),
         (b'[{"jsonrpc":"2.0","id":1,"result":{}}]', "2025-03-26", ""),
         (b'[{"jsonrpc":"2.0","id":1,"result":{}}]', "2025-11-25", "rpc-batch"),
         (b"[1]", "2025-03-26", "rpc-not-object"),

@@ -173,6 +173,63 @@ def test_a_batch_is_answered_in_full(together: bool) -> None:
     assert found == ([] if together else ["reply-missing"])
 
 
+IN_BATCH = Lines("2025-03-26")
+BATCH = b"[%b,%b,%b]\n" % (
+    IN_BATCH.call(1, action="ran-1")[:-1],
+    IN_BATCH.call(3, "nothing", action="lost-3")[:-1],
+    IN_BATCH.request("tools/list", name=2)[:-1],
+)
+ANSWERS = [
+    ((DONE, NO, TOOLS), []),
+    ((TOOLS, FAILED, DONE), []),
+    ((error(1, -32603), NO, TOOLS), ["reply-code"]),
+    ((DONE, error(3, -1), TOOLS), ["reply-code"]),
+    ((DONE, result(3, content=[]), TOOLS), ["reply-code"]),
+    ((result(1, tools=[]), NO, TOOLS), ["reply-id"]),
+    ((DONE, DONE, NO, TOOLS), ["reply-twice"]),
+]
+
+
+@pytest.mark.parametrize(("out", "rules"), ANSWERS)
+def test_each_member_of_a_batch_is_answered_as_if_it_were_alone(
+    out: tuple[bytes, ...], rules: list[str]
+) -> None:
+    sent = IN_BATCH.opened() + BATCH
+    whole = b"[" + b",".join(each[:-1] for each in out) + b"]\n"
+    said = [each.rule for each in findings(sent, INIT + whole, version="2025-03-26")]
+    assert said == rules
+
+
+def test_success_without_an_effect_is_a_lie_in_a_batch_too() -> None:
+    whole = b"[" + b",".join(each[:-1] for each in (DONE, NO, TOOLS)) + b"]\n"
+    found = found_in(IN_BATCH.opened() + BATCH, INIT + whole, ran=(), version="2025-03-26")
+    assert found == ["act-missing"]
+
+
+LONGEST = b"1" * 100_001
+
+
+def test_numbers_too_long_for_python_are_ids_and_codes_like_others() -> None:
+    bad = LINES.with_id('"id":%s' % ("1" * 5_000))
+    echo = b'{"jsonrpc":"2.0","id":%b,%b}\n'
+    no = b'"error":{"code":%b,"message":"no"}'
+    ones, code = b"1" * 5_000, b"-" + b"1" * 5_000
+    cases: list[tuple[bytes, bytes, list[str]]] = [
+        (bad, echo % (ones, no % b"-32700"), []),
+        (bad, echo % (ones, no % b"-32600"), ["reply-code"]),
+        (bad, echo % (ones, b'"result":{}'), ["reply-to-rejected"]),
+        (b"", echo % (ones, b'"result":{}'), ["reply-id"]),
+        (b"", echo % (LONGEST, b'"result":{}'), ["reply-id"]),
+        (REFUSED, echo % (b"3", no % code), ["reply-code"]),
+        (REFUSED, echo % (b"3", no % LONGEST), ["reply-code"]),
+        (BROKEN, echo % (b"null", no % code), ["reply-code"]),
+    ]
+    for sent, out, rules in cases:
+        found = findings(HELLO + CALL + sent, INIT + DONE + out)
+        assert [each.rule for each in found] == rules
+        assert all(len(each.signature) + len(each.summary) < 400 for each in found)
+
+
 def test_an_error_may_carry_the_escaped_id_of_what_was_no_message() -> None:
     case = Case((Frame(b'{"\\u0069d":"I\\u0044","x":1}\n'),))
     contract = Contract(version=case.version)

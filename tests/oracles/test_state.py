@@ -45,6 +45,14 @@ def test_there_is_no_control_where_it_would_show_nothing() -> None:
     assert control(*HELLO, BAD, CALL, contract=Contract()) is None
 
 
+def test_there_is_no_control_where_a_batch_with_a_bad_member_may_have_acted() -> None:
+    lines = Lines("2025-03-26")
+    sent = (lines.opened(), b"[" + lines.call(1)[:-1] + b",5]\n", lines.call(2))
+    for profile, kept in (("strict", sent[0] + sent[2]), ("spec", None)):
+        contract = Contract("2025-03-26", profile=profile, policy="continue")
+        assert control(*sent, contract=contract) == kept
+
+
 def test_other_effects_than_in_the_control_are_one_finding() -> None:
     different = [
         (trace(effect()), trace()),

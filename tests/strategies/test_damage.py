@@ -38,7 +38,8 @@ PROGRESS = Frame(
 LIST = Frame(b'{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"c"}}\n')
 RESULT = Frame(b'{"jsonrpc":"2.0","id":4,"result":{}}\n')
 ERROR = Frame(b'{"jsonrpc":"2.0","id":5,"error":{"code":1,"message":"m"}}\n')
-SESSION = (INITIALIZE, INITIALIZED, CALL, CANCEL, PROGRESS, LIST, RESULT, ERROR)
+UNKNOWN = Frame(b'{"jsonrpc":"2.0","method":"example.com/note","params":{"_meta":{}}}\n')
+SESSION = (INITIALIZE, INITIALIZED, CALL, CANCEL, PROGRESS, LIST, RESULT, ERROR, UNKNOWN)
 
 BOTH: tuple[Version, ...] = ("2025-11-25", "2026-07-28")
 """What fits one of the two versions only is tried in both."""
@@ -146,6 +147,20 @@ def test_a_hidden_call_is_one_that_a_careless_reader_would_run(version: str) -> 
     assert ("_meta" in call["params"]) is (version == "2026-07-28")
 
 
+def test_what_reads_utf_7_reads_the_message_as_it_was() -> None:
+    for frame, damaged in zip(SESSION, damages(BY_NAME["encoding-utf-7"]), strict=True):
+        raw = hit(damaged, "encoding-utf-7")
+        assert raw.startswith(b"+AHs-")
+        assert raw.decode("utf-7") == frame.raw.decode()
+
+
+def test_the_brace_in_utf_7_ends_what_was_begun_before_it() -> None:
+    scene = Scene((Frame('"\u00e9{"\n'.encode()),), 0)
+    damaged = BY_NAME["encoding-utf-7"].apply(RandomSource(0), scene)
+    assert damaged is not None
+    assert hit(damaged, "encoding-utf-7").decode("utf-7") == '"\u00e9{"\n'
+
+
 def test_glued_call_stands_complete_beside_the_good_one() -> None:
     for operator in OPERATORS:
         if operator.family == "concatenation":
@@ -247,3 +262,17 @@ def test_damage_reaches_every_light_operator_and_keeps_cuts_in_order() -> None:
         assert list(cuts) == sorted(set(cuts))
         assert not cuts or 0 < cuts[0] <= cuts[-1] < len(case.data)
     assert {operator.name for operator in LIGHT} <= seen
+
+
+@pytest.mark.parametrize(
+    ("sent", "left"),
+    [
+        (b'{"id":1,"method":"ping"}', b'{"method":"ping"}'),
+        (b'{"method":"ping" , "id":1}', b'{"method":"ping" }'),
+        (b'{"method":"ping","id":1 , "jsonrpc":"2.0"}', b'{"method":"ping", "jsonrpc":"2.0"}'),
+    ],
+)
+def test_a_request_loses_its_id_and_the_comma_beside_it(sent: bytes, left: bytes) -> None:
+    made = BY_NAME["id-absent"].apply(RandomSource(0), Scene((Frame(sent + b"\n"),), 0))
+    assert made is not None
+    assert made.frames[0].raw == left + b"\n"
