@@ -22,7 +22,7 @@ from fuzz.gate.startup import cause_of
 from fuzz.store import Store, place_of
 from targets.command.records import Launch
 
-__all__ = ["Filing", "shown_command"]
+__all__ = ["Filing", "evidence", "put", "shown_command"]
 
 _LONG = 4_096
 
@@ -30,6 +30,23 @@ _LONG = 4_096
 def shown_command(launch: Launch, hide: Redactor) -> str:
     """The command as it may be shown."""
     return shlex.join(hide.argv(launch.argv))
+
+
+def put(path: Path, content: bytes) -> None:
+    """Write a file of a finding. Raises UsageError where the disk does not take it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {path}: {error.strerror}", "choose another --out"
+        ) from error
+
+
+def evidence(raw: bytes, hide: Redactor) -> str:
+    """One frame as a transcript shows it: secrets hidden first, then escaped, long ones cut."""
+    text = _shown(hide.raw(raw))
+    return text if raw.endswith(b"\n") else f"{text} (no LF)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +79,8 @@ class Filing:
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
         try:
             told = self.transcript(found, given)
-            self._put(transcript, told.encode("utf-8", "backslashreplace"))
-            self._put(stderr, self.hide.raw(found.seen.stderr))
+            put(transcript, told.encode("utf-8", "backslashreplace"))
+            put(stderr, self.hide.raw(found.seen.stderr))
             self.store.save(finding, trial.case, versions=versions, launch=launch, options=settings)
         except UsageError as error:
             self.lost.append(f"not kept on disk: {error.cause}")
@@ -80,16 +97,6 @@ class Filing:
             self.replay(path) if path.name else "",
             trials,
         )
-
-    @staticmethod
-    def _put(path: Path, content: bytes) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        except OSError as error:
-            raise UsageError(
-                f"cannot write to {path}: {error.strerror}", "choose another --out"
-            ) from error
 
     @staticmethod
     def replay(path: Path) -> str:
@@ -127,8 +134,7 @@ class Filing:
             yield text
 
     def _line(self, raw: bytes) -> str:
-        text = _shown(self.hide.raw(raw))
-        return text if raw.endswith(b"\n") else f"{text} (no LF)"
+        return evidence(raw, self.hide)
 
 
 def _timed(data: bytes, marks: Sequence[tuple[float, int]]) -> Iterator[tuple[float, bytes]]:
