@@ -253,19 +253,23 @@ def _version(source: Source, scene: Scene) -> bytes | None:
     return replace_value(raw, member, other)
 
 
-@rewrite(
-    "id-absent",
-    "structure",
-    "reject",
-    "a request without its id, which makes a notification of it",
-    "dispatchers by method alone: the call acts, and nobody is told",
-)
-def _unnamed(source: Source, scene: Scene) -> bytes | None:
-    del source
-    name = find(scene.frame.raw, b"id")
-    if name is None or find(scene.frame.raw, b"method") is None:
-        return None
-    return remove_member(scene.frame.raw, name)
+def _unnamed(name: str, what: str, *, methods: tuple[bytes, ...] = ()) -> Operator:
+    @rewrite(
+        name,
+        "structure",
+        "reject",
+        f"{what} without its id, which makes a notification of it",
+        "dispatchers by method alone: the call acts, and nobody is told",
+    )
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        del source
+        raw = scene.frame.raw
+        ident, method = find(raw, b"id"), find(raw, b"method")
+        if ident is None or method is None or (methods and method.value(raw) not in methods):
+            return None
+        return remove_member(raw, ident)
+
+    return operator
 
 
 OPERATORS: tuple[Operator, ...] = (
@@ -278,5 +282,6 @@ OPERATORS: tuple[Operator, ...] = (
     _stringified("params", (b"params",)),
     _stringified("arguments", _ARGUMENTS),
     *BATCHES,
-    _unnamed,
+    _unnamed("id-absent", "a request"),
+    _unnamed("id-absent-call", "a call", methods=(b'"tools/call"',)),
 )

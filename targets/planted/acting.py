@@ -11,7 +11,7 @@ from strategies.contract import Argument, Contract, Tool
 from targets.planted.base import MiniGateway
 from targets.planted.records import Message, Refused, Rejected, Session
 from targets.planted.registry import planted
-from targets.planted.shapes import TOKEN
+from targets.planted.shapes import PROTOCOL, TOKEN
 from targets.records import Act
 
 __all__: list[str] = []
@@ -40,6 +40,38 @@ class ActsBeforeInitialize(MiniGateway):
             if no.rule == "life-reinitialize":
                 raise
             return session
+
+
+@planted(
+    origin="dispatchers by method alone, which look at the id when they answer",
+    breaks=("act-rejected", "mcp-kind"),
+)
+class ActsOnNotifiedCall(MiniGateway):
+    """Executes a call that has no id, and tells nobody."""
+
+    def check_message(self, message: Message) -> None:
+        # Looked at as if it had one.
+        named = message["method"] == "tools/call" and "id" not in message
+        super().check_message({**message, "id": 0} if named else message)
+
+    def serve(self, message: Message) -> Message | None:
+        if message["method"] == "tools/call" and "id" not in message:
+            with contextlib.suppress(Refused):
+                self.answer("tools/call", message.get("params", {}))
+        return super().serve(message)
+
+
+@planted(
+    origin="servers that read the method and not the version it is spoken in",
+    breaks=("act-rejected", "reply-code", "mcp-version"),
+    version="2026-07-28",
+)
+class IgnoresRequestedVersion(MiniGateway):
+    """Serves a request whatever protocol version it names."""
+
+    def answer(self, method: str, params: Message) -> Message:
+        meta = {**params.get("_meta", {}), PROTOCOL: self.contract.version}
+        return super().answer(method, {**params, "_meta": meta})
 
 
 @planted(

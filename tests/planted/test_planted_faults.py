@@ -28,6 +28,10 @@ ORACLE_RULES = {
     *("out-not-json", "out-not-message", "out-unterminated", "session-resync", "session-state"),
     *("live-crash", "live-hang", "live-memory"),
 }
+TERMS = (
+    b'"_meta":{"io.modelcontextprotocol/protocolVersion":"%b",'
+    b'"io.modelcontextprotocol/clientCapabilities":{}}'
+)
 INITIALIZE = (
     b'{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25",'
     b'"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}\n'
@@ -164,6 +168,12 @@ TRIGGERS: dict[str, Trigger] = {
     "executes-batch-eagerly": trigger(BATCH, faulty="a"),
     "takes-batch-in-any-version": trigger(b"[%b]\n" % call(b"a").rstrip(), faulty="a"),
     "acts-before-initialize": trigger(call(b"a"), faulty="a", handshake=b""),
+    "acts-on-notified-call": trigger(swap(call(b"a"), b'"id":1,', b""), faulty="a"),
+    "ignores-requested-version": trigger(
+        swap(call(b"a"), b'"params":{', b'"params":{%b,' % TERMS % b"2025-11-25"),
+        faulty="a",
+        handshake=b"",
+    ),
     "takes-second-initialize": trigger(HELLO + call(b"a", b"2"), faulty="a", sent=b'"id":2'),
     "takes-reused-id": trigger(call(b"a"), call(b"b"), faulty="a b", healthy="a"),
     "acts-after-close": trigger(BAD, call(b"a"), faulty="a"),
