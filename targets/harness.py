@@ -35,19 +35,29 @@ MEASURED = 1 << 20
 """Bytes of input above which memory is measured: tracing slows a gateway down several times."""
 
 
-class _HungError(BaseException):
-    """Raised by the alarm; no ``Exception``, so that a reader's own handlers let it pass."""
+_Memory = Callable[[], tuple[int, int]]
+"""Bytes that Python has allocated: now, and at most. Both 0 where nothing is measured."""
+
+
+class _HungError(KeyboardInterrupt):
+    """Raised by the alarm: whatever lets a key press pass lets it pass too, in any reader."""
+
+
+_NOT_ITS_FAILURE = (KeyboardInterrupt, SystemExit, GeneratorExit)
+"""What goes on to our caller. All else is of a target, also what is no ``Exception``: the panic of
+a Rust library, ``asyncio.CancelledError``."""
 
 
 class _Session:
     """One gateway, what it said and how far it was fed."""
 
-    __slots__ = ("gateway", "held", "marks", "name", "recorder", "stdout")
+    __slots__ = ("gateway", "held", "marks", "memory", "name", "recorder", "stdout")
 
-    def __init__(self, name: str, gateway: Gateway, recorder: Recorder) -> None:
+    def __init__(self, name: str, gateway: Gateway, recorder: Recorder, memory: _Memory) -> None:
         self.name = name
         self.gateway = gateway
         self.recorder = recorder
+        self.memory = memory
         self.stdout = bytearray()
         self.marks: list[tuple[int, int]] = []
         self.held = 0
@@ -60,7 +70,7 @@ class _Session:
                 self._hear(self.gateway.feed(chunk), "feed")
             finally:
                 self.marks.append((self.recorder.fed, len(self.stdout)))
-                self.held = max(self.held, tracemalloc.get_traced_memory()[0])
+                self.held = max(self.held, self.memory()[0])
         self.recorder.after_eof = True
         self._hear(self.gateway.eof(), "eof")
 
@@ -92,12 +102,12 @@ def run(
     """
     recorder = Recorder()
     chunks = case.chunks()
-    with _pinned_stack(), _traced(sum(map(len, chunks))) as peak:
-        session = _Session(name, _open(name, factory, recorder, contract), recorder)
+    with _pinned_stack(), _traced(sum(map(len, chunks))) as memory:
+        session = _Session(name, _open(name, factory, recorder, contract), recorder, memory)
         started = time.perf_counter()
         ending, error = _play(session, chunks, patience)
         seconds = time.perf_counter() - started
-        peak_bytes = peak()
+        peak_bytes = memory()[1]
     return Trace(
         target=name,
         stdout=bytes(session.stdout),
@@ -156,7 +166,9 @@ def _import(name: str) -> object:
             f"cannot import {name}: no module named {missing}",
             "install it, or put its folder on PYTHONPATH",
         ) from error
-    except Exception as error:
+    except _NOT_ITS_FAILURE:
+        raise
+    except BaseException as error:
         raise TargetError(
             f"cannot import {name}: {error_name(error)}: {error}",
             f"see why with: python -c 'import {name}'",
@@ -166,7 +178,9 @@ def _import(name: str) -> object:
 def _open(name: str, factory: GatewayFactory, recorder: Recorder, contract: Contract) -> Gateway:
     try:
         return factory(recorder, contract)
-    except Exception as error:
+    except _NOT_ITS_FAILURE:
+        raise
+    except BaseException as error:
         raise TargetError(
             f"target {name}: its factory failed: {error_name(error)}: {error}",
             "a factory is called with (act, contract) and returns a gateway",
@@ -177,13 +191,13 @@ def _play(session: _Session, chunks: list[bytes], patience: float | None) -> tup
     try:
         with _alarm(patience):
             session.play(chunks)
-    except TargetError:
-        raise
     except SystemExit:
         return "exited", ""
     except _HungError:
         return "hung", ""
-    except Exception as error:  # noqa: BLE001 - whatever escapes a reader is what we are here to see
+    except (TargetError, *_NOT_ITS_FAILURE):
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever escapes a reader is what we are here to see
         return "crashed", error_name(error)
     return "open", ""
 
@@ -200,17 +214,17 @@ def _pinned_stack() -> Iterator[None]:
 
 
 @contextmanager
-def _traced(size: int) -> Iterator[Callable[[], int]]:
-    """Count what Python allocates in the block, if its input is large; gives what asks the peak.
+def _traced(size: int) -> Iterator[_Memory]:
+    """Count what Python allocates in the block, if its input is large; gives what asks for it.
 
-    Zero where nothing is measured, also where somebody else traces this process already.
+    Nothing is measured where somebody else traces this process: what he holds counts there too.
     """
     if size <= MEASURED or tracemalloc.is_tracing():
-        yield lambda: 0
+        yield lambda: (0, 0)
         return
     tracemalloc.start()
     try:
-        yield lambda: tracemalloc.get_traced_memory()[1]
+        yield tracemalloc.get_traced_memory
     finally:
         tracemalloc.stop()
 

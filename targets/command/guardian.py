@@ -64,14 +64,19 @@ def _tell(line: bytes) -> None:
 
 def _start() -> int:
     read, write = os.pipe()
-    subprocess.Popen(  # noqa: S603 - the script is the constant above
-        ["/bin/sh", "-c", _SCRIPT, f"{MARK}={mark()}"],
-        stdin=read,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        # Ctrl-C at the terminal is for us, and so is the end of the terminal.
-        start_new_session=True,
-    ).returncode = 0  # never waited for: it ends after us
-    os.close(read)
+    try:
+        subprocess.Popen(  # noqa: S603 - the script is the constant above
+            ["/bin/sh", "-c", _SCRIPT, f"{MARK}={mark()}"],
+            stdin=read,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # Ctrl-C at the terminal is for us, and so is the end of the terminal.
+            start_new_session=True,
+        ).returncode = 0  # never waited for: it ends after us
+    except BaseException:
+        os.close(write)
+        raise
+    finally:
+        os.close(read)
     _pipes[os.getpid()] = write
     return write

@@ -8,26 +8,23 @@ killed before its leader is reaped, while its number can't have gone to somebody
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import os
 import select
 import selectors
 import signal
 import struct
-import subprocess
 import termios
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from queue import SimpleQueue
 
 from targets.command.guardian import forget, guard
 from targets.command.memory import family, peak_of_group
 from targets.command.records import Launch, Times
-from targets.command.strays import MARK, mark
+from targets.command.starting import discard, start
 from targets.errors import TargetError
 
 __all__ = ["Exit", "Process", "Stream"]
@@ -91,9 +88,8 @@ class Process:
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
         self.began = time.monotonic()
-        self._child = _start(launch)
+        self._child = start(launch)
         self.pid = self._child.pid
-        guard(self.pid)
         self.stdout, self.stderr = Stream(), Stream()
         self.sent = bytearray()
         self.sends: list[tuple[float, int]] = []
@@ -102,13 +98,28 @@ class Process:
         self.peak_bytes = 0
         self._unasked = [0, 0]  # bytes and lines of stdout since the last write
         self._queue: SimpleQueue[_Write | None] = SimpleQueue()
-        self._selector = selectors.DefaultSelector()
-        self._watched = os.pidfd_open(self.pid)
         self._gone = False
-        self._watch()
+        self._attach()
         self._writer: threading.Thread | None = None
         self._ended_input = self._broken = False
         self._given = self._put_down = 0  # what the writer was given, and is done with
+
+    def _attach(self) -> None:
+        """Guard and watch what was started; where that fails, nothing of it is left."""
+        try:
+            with contextlib.ExitStack() as undo:
+                undo.callback(discard, self._child)
+                guard(self.pid)
+                self._selector = undo.enter_context(selectors.DefaultSelector())
+                self._watched = os.pidfd_open(self.pid)
+                undo.callback(os.close, self._watched)
+                self._watch()
+                undo.pop_all()
+        except OSError as error:
+            raise TargetError(
+                f"{self.launch.argv[0]!r} cannot be watched ({error.strerror})",
+                "see what the machine is short of",
+            ) from error
 
     def _watch(self) -> None:
         assert self._child.stdin is not None
@@ -330,48 +341,3 @@ class Process:
             if pipe is not None and not (alive and pipe is self._child.stdin):
                 with contextlib.suppress(OSError):
                     pipe.close()
-
-
-def _start(launch: Launch) -> subprocess.Popen[bytes]:
-    command = launch.argv[0] if launch.argv else ""
-    if not command:
-        raise TargetError("the command is empty", "is a variable of the script not set?")
-    try:
-        return subprocess.Popen(  # noqa: S603 - starting the user's own command is its purpose
-            launch.argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            cwd=launch.cwd,
-            env=_environment(launch),
-            start_new_session=True,
-        )
-    except FileNotFoundError as error:
-        if launch.cwd is not None and not launch.cwd.is_dir():
-            raise TargetError(f"{launch.cwd} is no folder", "choose another --cwd") from error
-        raise TargetError(
-            f"there is no command {command!r}", "check its spelling and that it is on PATH"
-        ) from error
-    except PermissionError as error:
-        if Path(command).is_dir():
-            raise TargetError(f"{command!r} is a folder", "name a program in it") from error
-        raise TargetError(
-            f"{command!r} may not be executed", "check the file's mode, or name its interpreter"
-        ) from error
-    except (OSError, ValueError, IndexError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        hint = "check it"
-        if getattr(error, "errno", None) == errno.ENOEXEC:
-            hint = "name its interpreter, or give it a first line such as #!/bin/sh"
-        raise TargetError(f"{command!r} cannot be started ({reason})", hint) from error
-
-
-def _environment(launch: Launch) -> dict[str, str]:
-    surroundings = {**os.environ, MARK: mark()}
-    for name, value in launch.env.items():
-        if value is None:
-            surroundings.pop(name, None)
-        else:
-            surroundings[name] = value
-    return surroundings

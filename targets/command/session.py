@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from targets.command.process import Exit, Process
+from targets.errors import TargetError
 
 __all__ = ["Session", "Spares", "answered_ids"]
 
@@ -106,9 +107,18 @@ class Spares(Generic[T]):
         self._waiting: deque[T] = deque()
 
     def take(self) -> T:
-        """A fresh one; another is started in its place. Raises TargetError."""
+        """A fresh one; another is started in its place. Raises TargetError.
+
+        One in its place that can't be started now is tried again by the next call.
+        """
         fresh = self._waiting.popleft() if self._waiting else self._start()
-        self.fill()
+        try:
+            self.fill()
+        except TargetError:
+            pass
+        except BaseException:
+            fresh.stop()
+            raise
         return fresh
 
     def fill(self) -> None:

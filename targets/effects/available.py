@@ -8,6 +8,7 @@ both are told.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -70,12 +71,15 @@ def _chosen(names: Sequence[str] | None) -> list[str]:
 
 
 def _split(
-    launch: Launch, names: Sequence[str] | None, watching: Watching
+    launch: Launch, names: Sequence[str] | None, watching: Watching | None, opened: ExitStack
 ) -> tuple[list[EffectRecorder], dict[str, str]]:
+    """Recorders that can watch, and why others can't; ``opened`` closes all that were made."""
+    watching = watching or Watching()
     usable: list[EffectRecorder] = []
     off: dict[str, str] = {}
     for name in _chosen(names):
         recorder = _MAKERS[name](launch, watching)
+        opened.callback(recorder.close)
         reason = recorder.unavailable(launch)
         if reason:
             recorder.close()
@@ -92,7 +96,10 @@ def recorders(
 
     Raises TargetError for a name that is none. The caller wraps in this order and closes them.
     """
-    return _split(launch, names, watching or Watching())[0]
+    with ExitStack() as opened:
+        usable, _ = _split(launch, names, watching, opened)
+        opened.pop_all()
+    return usable
 
 
 @dataclass(slots=True)
@@ -109,9 +116,11 @@ class Recording:
         cls, launch: Launch, names: Sequence[str] | None = None, watching: Watching | None = None
     ) -> Self:
         """All recorders that can watch ``launch``, wrapped around it. Raises TargetError."""
-        usable, off = _split(launch, names, watching or Watching())
-        for recorder in usable:
-            launch = recorder.wrap(launch)
+        with ExitStack() as opened:
+            usable, off = _split(launch, names, watching, opened)
+            for recorder in usable:
+                launch = recorder.wrap(launch)
+            opened.pop_all()
         return cls(launch, tuple(usable), off)
 
     def take(self) -> list[Observed]:

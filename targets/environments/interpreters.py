@@ -90,11 +90,18 @@ def _candidates(version: str) -> Iterator[str | None]:
     for home in sorted(homes, key=lambda home: _numbers(home.name), reverse=True):
         yield str(home / "bin" / "python")
     if uv := _uv():
-        command = [uv, "python", "find", "--no-project", "--system", version]
+        yield _found_by(uv, version)
+
+
+def _found_by(uv: str, version: str) -> str | None:
+    command = [uv, "python", "find", "--no-project", "--system", version]
+    try:
         asked = subprocess.run(  # noqa: S603 - our own words and a version of digits
-            command, capture_output=True, text=True, timeout=_SECONDS, check=False
+            command, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL
         )
-        yield asked.stdout.strip() or None
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return os.fsdecode(asked.stdout.strip()) or None
 
 
 def _named(name: str) -> str | None:

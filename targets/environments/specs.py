@@ -21,7 +21,7 @@ _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _CLAUSE = r"(?:===?|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+"
 _REQUIREMENT = re.compile(rf"({_NAME})\s*((?:{_CLAUSE}(?:\s*,\s*{_CLAUSE})*)?)")
 _OPTION = re.compile(r"\[([^\[\]]*)\]")
-_PINNED = re.compile(r"==\s*([^\s*,]+)")
+_PINNED = re.compile(r"===?\s*([^\s*,=]+)")
 _FORMS = "write NAME, NAME==VERSION, a wheel, a directory, python:3.13 or node"
 _NICKNAMES = {"rapidjson": "python-rapidjson", "simdjson": "pysimdjson"}
 _MODULES = {"python-rapidjson": "rapidjson", "pysimdjson": "simdjson"}

@@ -57,6 +57,9 @@ _ALLOWED = ('{["0w', '{["0w]', '"}', '"', ":", ",}", ",]", "")
 def read_document(raw: bytes, parse: Parse) -> object:
     """Return the value of one frame; whatever ``parse`` raises rejects it.
 
+    That includes what is no ``Exception`` (the panic of a Rust library); what ends or interrupts
+    the process goes on.
+
     Raises:
         RejectedError: a rule of the layers utf8 and json.
 
@@ -69,9 +72,9 @@ def read_document(raw: bytes, parse: Parse) -> object:
         raise RejectedError("utf8-invalid") from None
     try:
         return parse(raw)
-    except RejectedError:
+    except (RejectedError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except Exception:  # noqa: BLE001 - no parser's failure may become anything but a rejection
+    except BaseException:  # noqa: BLE001 - no parser's failure may become anything but a rejection
         raise RejectedError("json-syntax") from None
 
 

@@ -35,7 +35,6 @@ class Request(NamedTuple):
     id: Id
     method: str
     params: dict[str, Any]
-    has_params: bool
 
 
 class Notification(NamedTuple):
@@ -128,7 +127,7 @@ def _read_call(value: dict[str, Any]) -> Message:
     if not isinstance(params, dict):
         raise RejectedError("rpc-params")
     if "id" in value:
-        return Request(value["id"], method, params, "params" in value)
+        return Request(value["id"], method, params)
     return Notification(method, params)
 
 

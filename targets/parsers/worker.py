@@ -73,8 +73,13 @@ def _child(thread_stack: int) -> _Child:
     child = _children.get(thread_stack)
     if child is None or child.ended():
         child = _children[thread_stack] = _Child(thread_stack)
-        atexit.register(child.close)
     return child
+
+
+@atexit.register
+def _close_children() -> None:
+    for child in _children.values():
+        child.close()
 
 
 class _Child:

@@ -24,6 +24,8 @@ def seen(detail: bytes, kind: EffectKind = "write") -> Observed:
         (b"/a/0123456789abcdef.json", b"/a/fedcba9876543210.json"),
         (b"/a/8e1b0c9e-3f7a-4c7f-9f57-0d9a2b3c4d5e", b"/a/00000000-1111-2222-3333-444444444444"),
         (b"/a/dir-Ab3dE9/x", b"/a/dir-zZ9yY8/x"),
+        (b"/a/dir-AbcdEf/x", b"/a/dir-ghijk7/x"),
+        (b"/a/session.QxRtYu -> /b", b"/a/session.qXrTyU -> /b"),
     ],
 )
 def test_names_that_are_new_each_time_are_equal(one: bytes, other: bytes) -> None:
@@ -37,6 +39,10 @@ def test_names_that_are_new_each_time_are_equal(one: bytes, other: bytes) -> Non
         (b"/srv/deadbeef.txt", b"/srv/facade.txt"),
         (b"example.com:443", b"example.org:443"),
         (b"echo one", b"echo two"),
+        (b"/srv/report-backup", b"/srv/report-secret"),
+        (b"/srv/Report-Backup/x", b"/srv/Report-Secret/x"),
+        (b"/srv/REPORT_BACKUP", b"/srv/REPORT_SECRET"),
+        (b"/srv/report.backup", b"/srv/report.secret"),
     ],
 )
 def test_other_names_are_not(one: bytes, other: bytes) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from targets.command.records import Launch
+from targets.effects import available
 from targets.effects.available import NAMES, Recording, recorders
 from targets.effects.files import FileRecorder
 from targets.effects.strace import Strace
@@ -138,6 +139,38 @@ def test_a_recorder_that_cannot_watch_says_why() -> None:
             "files": "no folder to watch was named",
             "python": "-I makes this Python ignore PYTHONPATH",
         }
+
+
+class Fake:
+    """A recorder that does nothing, but for what ``trick`` names: that fails."""
+
+    def __init__(self, trick: str, closed: list[str]) -> None:
+        self.trick, self.closed = trick, closed
+        if trick == "open":
+            raise OSError("no port")
+
+    def unavailable(self, launch: Launch) -> str:
+        return ""
+
+    def wrap(self, launch: Launch) -> Launch:
+        if self.trick == "wrap":
+            raise OSError("no room")
+        return launch
+
+    def close(self) -> None:
+        self.closed.append(self.trick)
+
+
+@pytest.mark.parametrize(("trick", "left"), [("open", ["fine"]), ("wrap", ["wrap", "fine"])])
+def test_recorders_beside_one_that_fails_are_closed(
+    trick: str, left: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[str] = []
+    monkeypatch.setitem(available._MAKERS, "files", lambda *_: Fake("fine", closed))
+    monkeypatch.setitem(available._MAKERS, "http", lambda *_: Fake(trick, closed))
+    with pytest.raises(OSError, match="no "):
+        Recording.of(Launch(PYTHON), ["files", "http"])
+    assert closed == left
 
 
 def test_what_was_taken_is_not_given_again(tmp_path: Path) -> None:

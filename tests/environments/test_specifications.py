@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import sys
 
 import pytest
 
-from targets.environments import prepare
+from targets.environments import interpreters, prepare
 from targets.environments.interpreters import find
 from targets.environments.specs import Spec, module_of, parse
 from targets.errors import TargetError
@@ -34,7 +35,7 @@ def test_a_specification_is_taken_apart(text, spec):
 
 @pytest.mark.parametrize(("text", "version"), [
     ("orjson==3.9.14", "3.9.14"), ("orjson==3.9.*", ""), ("orjson>=3", ""), ("orjson", ""),
-    ("orjson==3,<4", ""),
+    ("orjson==3,<4", ""), ("orjson===3.9", "3.9"), ("orjson === 3.9", "3.9"),
 ])  # fmt: skip
 def test_only_one_exact_version_is_pinned(text, version):
     assert parse(text).pinned == version
@@ -92,6 +93,21 @@ def test_a_name_on_path_that_runs_nothing_is_passed_over(tmp_path, monkeypatch):
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TargetError, match=r"no Python 3\.99"):
+        find("3.99")
+
+
+@pytest.mark.parametrize("body", ["#!/bin/sh\nexec sleep 60\n", "\x7fELF no program\n"])
+def test_a_uv_that_does_not_answer_is_passed_over(tmp_path, monkeypatch, body):
+    find(None)  # asked before the clock is turned
+    uv = tmp_path / "uv"
+    uv.write_text(body)
+    uv.chmod(0o755)
+    sleep = shutil.which("sleep")
+    assert sleep
+    (tmp_path / "sleep").symlink_to(sleep)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(interpreters, "_SECONDS", 0.2)
+    with pytest.raises(TargetError, match=r"no Python 3\.99 .* and uv"):
         find("3.99")
 
 

@@ -15,6 +15,7 @@ from targets.environments.protocol import digest_of
 from targets.errors import TargetError
 from targets.parsers.canonical import encode
 
+from .absence import skip_where_absent
 from .conftest import WORKER
 
 VALUES = {
@@ -55,7 +56,7 @@ def test_another_python_gives_the_same_bytes_and_digests(standard, version):
     try:
         other = prepare(f"python:{version}")
     except TargetError as error:
-        pytest.skip(str(error))
+        skip_where_absent(error)
     raws = [*VALUES, b"", b"[", b"\xff", b"[" * 200_000, b"[[1.5],{}]" * 2]
     with standard.worker() as here, other.worker() as there:
         assert here.digests(raws) == there.digests(raws)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from targets.command import strays
+from targets.command import guardian, strays
 from targets.command.guardian import end_left
 from targets.command.process import Process
 from targets.command.records import Launch
@@ -268,6 +269,58 @@ def test_spares_are_started_ahead_and_ended():
     assert spares.take() is started[1]
     spares.close()
     assert Fake.stopped == 2
+
+
+def test_a_spare_that_cannot_start_costs_nobody_who_runs():
+    class Fake:
+        stopped = False
+
+        def stop(self) -> None:
+            self.stopped = True
+
+    def start() -> Fake:
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, Fake):
+            return outcome
+        raise outcome
+
+    first, second, last = Fake(), Fake(), Fake()
+    no = TargetError("no process to give")
+    outcomes = [first, no, no, second, no, last, KeyboardInterrupt()]
+    spares: Spares[Fake] = Spares(start)
+    assert spares.take() is first
+    with pytest.raises(TargetError, match="no process to give"):
+        spares.take()
+    assert spares.take() is second
+    assert not second.stopped
+    with pytest.raises(KeyboardInterrupt):
+        spares.take()
+    assert last.stopped
+
+
+@pytest.mark.parametrize("missing", ["os.pidfd_open", "selectors.DefaultSelector"])
+def test_a_server_that_cannot_be_watched_is_not_left_behind(missing, ended, monkeypatch):
+    ended.append(start(""))  # with it the guardian, whose pipe stays open
+    started: list[subprocess.Popen] = []
+    popen = subprocess.Popen
+
+    def noted(*words, **more):
+        started.append(popen(*words, **more))
+        return started[-1]
+
+    def failing(*_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "Popen", noted)
+        patch.setattr(missing, failing)
+        with pytest.raises(TargetError, match=r"cannot be watched \(Too many open files\)"):
+            start("import time; time.sleep(3600)")
+    (child,) = started
+    assert child.returncode == -signal.SIGKILL
+    assert child.pid not in {group for _, group in guardian._living}
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 KILLED_WITH_A_DAEMON = f"""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
-from collections.abc import Mapping
+import tracemalloc
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ import pytest
 from strategies.contract import Contract
 from strategies.records import Case, Frame
 from targets.errors import TargetError
+from targets.gateway import ReferenceGateway
+from targets.gateway.journal import Journal
 from targets.harness import STACK_FRAMES, load_factory, run
 from targets.records import Act, Gateway, Trace
 
@@ -68,6 +72,26 @@ def test_effects_carry_how_much_had_been_sent() -> None:
     assert trace.marks == ((4, 1), (8, 2), (14, 3))
 
 
+class PanicException(BaseException):
+    """As that of pyo3, for what fails in Rust: no ``Exception``."""
+
+
+def panic() -> None:
+    raise PanicException("index out of bounds")
+
+
+def cancel() -> None:
+    raise asyncio.CancelledError
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def close() -> None:
+    raise GeneratorExit
+
+
 def malformed() -> None:
     json.loads("{")
 
@@ -78,6 +102,8 @@ def malformed() -> None:
         (malformed, "crashed", "json.decoder.JSONDecodeError"),
         (fall, "crashed", "RecursionError"),
         (sys.exit, "exited", ""),
+        (panic, "crashed", f"{__name__}.PanicException"),
+        (cancel, "crashed", "asyncio.exceptions.CancelledError"),
     ],
 )
 def test_the_session_ends_where_the_gateway_does(trick: object, ending: str, error: str) -> None:
@@ -93,11 +119,44 @@ def test_a_gateway_that_does_not_return_has_hung() -> None:
 
 
 def test_a_key_press_is_not_the_gateways_doing() -> None:
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
         play(interrupt)
+    with pytest.raises(GeneratorExit):
+        play(close)
+
+
+def test_what_somebody_else_traces_is_not_held_by_the_gateway() -> None:
+    tracemalloc.start()
+    try:
+        held = bytearray(1_000_000)
+        trace = play()
+    finally:
+        tracemalloc.stop()
+    assert (trace.held_bytes, trace.peak_bytes, len(held)) == (0, 0, 1_000_000)
+
+
+def parsed(parse: Callable[[], object], **options: float) -> tuple[Trace, Journal]:
+    """A session with the reference gateway whose parser does what ``parse`` does."""
+    journal = Journal()
+
+    def opened(act: Act, contract: Contract) -> Gateway:
+        return ReferenceGateway(act, contract, parse=lambda _: parse(), journal=journal)
+
+    return run("parsing", opened, CASE, Contract(policy="continue"), **options), journal
+
+
+@pytest.mark.parametrize("trick", [malformed, panic, cancel])
+def test_whatever_a_parser_raises_rejects_the_frame(trick: Callable[[], None]) -> None:
+    trace, journal = parsed(trick)
+    assert (trace.ending, trace.error) == ("open", "")
+    assert [entry.rule for entry in journal.entries] == ["json-syntax"] * 3
+
+
+def test_a_parser_that_ends_or_hangs_ends_the_session() -> None:
+    assert parsed(sys.exit)[0].ending == "exited"
+    assert parsed(sulk, patience=0.05)[0].ending == "hung"
+    with pytest.raises(KeyboardInterrupt):
+        parsed(interrupt)
 
 
 def test_the_stack_does_not_depend_on_the_depth_of_the_caller() -> None:
@@ -137,6 +196,9 @@ def test_a_failing_factory_and_an_answer_that_is_no_bytes_are_target_errors() ->
     with pytest.raises(TargetError, match=r"target x: its factory failed: ValueError: no licence"):
         run("x", failing, CASE, Contract())
 
+    with pytest.raises(TargetError, match=r"its factory failed: .*PanicException: index out of"):
+        run("x", lambda act, contract: panic(), CASE, Contract())  # type: ignore[arg-type]
+
     class Mute(Scripted):
         def feed(self, data: bytes) -> bytes:
             return None  # type: ignore[return-value]
@@ -167,9 +229,12 @@ def test_a_module_that_fails_to_import_says_how(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "breaking_module.py").write_text("raise ValueError('at import')")
+    (tmp_path / "panicking_module.py").write_text("raise BaseException('at import')")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(TargetError, match="ValueError: at import"):
         load_factory("breaking_module:factory")
+    with pytest.raises(TargetError, match="BaseException: at import"):
+        load_factory("panicking_module:factory")
 
 
 def test_a_named_factory_is_loaded_and_opens_sessions() -> None:

@@ -1,7 +1,9 @@
 """A document that kills or hangs its process is found, and those around it keep their outcomes."""
 
+import atexit
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,15 +51,8 @@ CONFIGS = [BY_NAME["json"], BY_NAME["ujson"]]
 
 @pytest.fixture(autouse=True)
 def own_children(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(worker, "_children", {})
-    yield
-    for child in worker._children.values():
-        child.close()
-
-
-@pytest.fixture(autouse=True)
-def new_children() -> Iterator[None]:
     """Each test has children of its own: those of other tests run other commands."""
+    monkeypatch.setattr(worker, "_children", {})
     yield
     for child in worker._children.values():
         child.close()
@@ -137,6 +132,26 @@ def test_a_living_child_is_kept_and_a_dead_one_is_not() -> None:
     assert worker._children[0] is not first
 
 
+def test_at_the_end_what_lives_is_closed_and_dead_children_are_not_kept() -> None:
+    before = atexit._ncallbacks()
+    for _ in range(3):
+        isolated_outcomes(CONFIGS, [b"1"])
+        last = worker._children[0]
+        last.process.kill()
+    isolated_outcomes(CONFIGS, [b"1"])
+    assert last.dead
+    assert atexit._ncallbacks() == before
+    code = """if True:
+        from targets.parsers import worker
+        class Child:
+            def close(self): print("closed")
+        worker._children[0] = Child()
+        """
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=worker._ROOT, stdout=subprocess.PIPE, check=True)
+    assert done.stdout == b"closed\n"
+
+
 def test_no_configurations_give_empty_rows() -> None:
     assert isolated_outcomes([], [b"1", b"2"]) == [[], []]
 
@@ -150,6 +165,6 @@ def test_ctrl_c_is_for_the_parent_alone() -> None:
 
 
 def test_ctrl_c_at_the_terminal_is_for_the_parent_alone() -> None:
-    isolated_outcomes(CONFIGS, b"1")
+    isolated_outcomes(CONFIGS, [b"1"])
     (child,) = worker._children.values()
     assert os.getsid(child.process.pid) != os.getsid(0)

@@ -18,6 +18,7 @@ from strategies.source import RandomSource
 
 PROFILES: tuple[Profile, ...] = ("strict", "spec")
 EXACT = [each for each in OPERATORS if each.expect != "profile" and not each.heavy]
+HEAVY = [each for each in OPERATORS if each.heavy]
 OPEN = [each for each in OPERATORS if each.expect == "profile" and not each.heavy]
 CANCEL = Frame(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n')
 """The last frame of a session that asks for nothing."""
@@ -101,3 +102,13 @@ def test_what_is_left_open_does_depend_on_profile_version_or_place(operator: Ope
             break
     # Of equal names any may win under spec, though the judge has to take one.
     assert len(seen) == 2 or operator.name.startswith("duplicate")
+
+
+@pytest.mark.parametrize("operator", HEAVY, ids=lambda operator: operator.name)
+def test_heavy_damage_is_judged_as_expected_at_one_place(operator: Operator) -> None:
+    """Where it depends, it does on the profile: what is heavy is beyond a bound of strict."""
+    good = SESSIONS["2025-11-25"][0]
+    made = operator.apply(RandomSource(0), Scene(good.frames, len(good.frames) - 1, good.version))
+    assert made is not None
+    rejected = {each: any(hit(operator, made, good.version, each)) for each in PROFILES}
+    assert rejected == {"strict": True, "spec": operator.expect == "reject"}
