@@ -54,7 +54,7 @@ def test_fuzz_transcript_finds_every_wrong_writer(fault: str) -> None:
     ],
 )
 def test_what_a_session_remembers_or_cuts_is_found(name: Name, fault: str) -> None:
-    assert hunt(name, fault, 4_000).rules
+    assert hunt(name, fault, BUDGET[name] // 2).rules
 
 
 def test_most_faults_of_a_gateway_take_a_few_hundred_inputs() -> None:
