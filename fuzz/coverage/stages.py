@@ -35,7 +35,7 @@ _READING = (
 _STREAM = ("feed", "split", "keep", "eof")
 _LARGEST = 4_096
 _BASE = "planted:healthy"
-_CUT_ONLY = ("loses-split-frames", "acts-after-close")
+_CUT_ONLY = ("loses-split-frames", "acts-before-line-feed", "acts-after-close")
 """What shows only where the bytes of a session come in more than one piece."""
 
 OUT_OF_REACH = "buffers-without-bound"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -91,6 +92,30 @@ class ActsOnUnterminatedLine(MiniGateway):
 
     def eof(self) -> bytes:
         return self.feed(b"\n") + super().eof()
+
+
+@planted(
+    origin="streaming parsers that hand over a value once its brackets balance",
+    breaks=("act-early", "act-rejected", "frame-unterminated"),
+)
+class ActsBeforeLineFeed(MiniGateway):
+    """Acts when a message is complete, and not when its frame is: before the LF is there."""
+
+    taken = False
+
+    def feed(self, data: bytes) -> bytes:
+        out, line = super().feed(data), bytes(self.buffer)
+        with contextlib.suppress(Rejected):
+            if line.endswith(b"}") and self.read(line):
+                self.buffer.clear()
+                out, self.taken = out + self.take(line), True
+        return out
+
+    def take(self, line: bytes) -> bytes:
+        if self.taken and not line:  # of what was taken, the LF is left
+            self.taken = False
+            return b""
+        return super().take(line)
 
 
 @planted(

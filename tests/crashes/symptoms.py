@@ -5,7 +5,7 @@ one for each fault, and from what is added to them here. Stores that are not bel
 first, with generated cases and one worker: half an hour and more for all. Interrupted, it goes on
 with the next one. What a campaign finds changes with the grammar, the committed crashes and
 Hypothesis, so another table has other symptoms; which file a fault becomes must not depend on them,
-but for ``tutorial-form``, which does several things wrong.
+but for those that do several things wrong.
 """
 
 from __future__ import annotations

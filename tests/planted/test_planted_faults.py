@@ -131,6 +131,7 @@ TRIGGERS: dict[str, Trigger] = {
     "takes-cr-lf": trigger(call(b"a").replace(b"\n", b"\r\n"), faulty="a"),
     "strips-unicode-space": trigger(b"\x0c\xc2\xa0" + call(b"a"), faulty="a"),
     "acts-on-unterminated-line": trigger(call(b"a").rstrip(), faulty="a"),
+    "acts-before-line-feed": trigger(call(b"a").rstrip(), b" log\n", faulty="a"),
     "repairs-at-eof": trigger(call(b"a").rstrip(b"}\n"), faulty="a"),
     "buffers-without-bound": trigger(LONG, faulty="a"),
     "loses-split-frames": trigger(call(b"a")[:20], call(b"a")[20:], healthy="a"),
@@ -218,6 +219,7 @@ TRIGGERS: dict[str, Trigger] = {
 
 
 MORE: dict[str, Trigger] = {
+    "acts-before-line-feed": trigger(call(b"a").rstrip(), b"\n"),
     "splits-at-bare-cr": trigger(HIDDEN, call(b"b", b"2")),
     "splits-at-line-separators": trigger(BAD, call(b"a", more=b',"note":"\xe2\x80\xa8"')),
     "tutorial-form": TRIGGERS["takes-cr-lf"],
