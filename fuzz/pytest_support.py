@@ -22,7 +22,7 @@ from fuzz.crashes.show import replayed
 from fuzz.drivers import block
 from fuzz.errors import UsageError
 from fuzz.examine import Examiner
-from fuzz.gate.baseline import load
+from fuzz.gate.baseline import Baseline, load
 from fuzz.gate.records import Nominee, Options, Report
 from fuzz.gate.redact import Redactor
 from fuzz.gate.report import as_table, verdict
@@ -32,6 +32,7 @@ from fuzz.report import printable
 from fuzz.store import Store
 from oracles.records import Finding
 from strategies.contract import Policy, Profile
+from targets.command.guardian import end_left
 from targets.command.records import Launch
 from targets.records import GatewayFactory
 
@@ -66,7 +67,7 @@ class Replays:
         if self.target:
             return Subject(self.target)
         if self.command:
-            launch = Launch(tuple(shlex.split(self.command)))
+            launch = Launch(_words(self.command))
             return Subject(entry.metadata.target, launch, options=entry.metadata.options)
         return subject_of(entry.metadata)
 
@@ -101,19 +102,26 @@ class Wirefence:
     ) -> Report:
         """Run the gate on a server's launch command; fail the test for findings that are new.
 
-        ``seconds`` that end before each classic input was sent fail it too.
+        ``seconds`` that end before each classic input was sent fail it too. Whatever the server
+        left behind is ended.
 
         ``tool`` names one that is safe to call, with ``{nonce}`` in the JSON ``arguments`` where
         the action name goes; ``options`` are members of :class:`fuzz.gate.records.Options`. Returns
         the report. Raises TargetError for a command that can't be started or talked to, UsageError
-        for options that don't fit the server.
+        for options that don't fit the server or a baseline that can't be read, KeyboardInterrupt
+        where Ctrl-C came in between, so that pytest runs nothing more.
         """
         nominee = Nominee(tool, arguments) if tool else None
         launch = Launch(command, dict(env or {}), cwd)
         chosen = Options(nominee=nominee, **options)
-        report = gate(launch, chosen, "quick", self.folder, _ignore, seconds=seconds)
-        if baseline is not None:
-            report = load(baseline).applied(report)
+        known = Baseline() if baseline is None else load(baseline)
+        try:
+            report = gate(launch, chosen, "quick", self.folder, _ignore, seconds=seconds)
+        finally:
+            end_left()
+        report = known.applied(report)
+        if report.reason == "interrupted":
+            raise KeyboardInterrupt(_left_by(report, self.folder))
         if verdict(report) != "pass":
             pytest.fail(as_table(report, Redactor.of(launch)), pytrace=False)
         return report
@@ -157,6 +165,21 @@ def _told(found: Mapping[str, tuple[Finding, bytes]]) -> Iterator[str]:
     for each, data in found.values():
         yield printable(f"{each.oracle} {each.rule}: {each.summary} [{each.target}]")
         yield f"    {data[:200]!r}"
+
+
+def _words(command: str) -> tuple[str, ...]:
+    """A command line as its words. Raises UsageError for one that a shell would not take."""
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        reason = str(error).lower()
+        raise UsageError(f"wirefence_command is no command line ({reason})", "mend it") from error
+
+
+def _left_by(report: Report, folder: Path) -> str:
+    """What an interrupted gate had found, in the one line that pytest shows of it."""
+    new = sum(not flaw.known for flaw in report.flaws)
+    return f"{report.gap}; {new} findings are below {folder}" if new else report.gap
 
 
 def _ignore(event: object) -> None:

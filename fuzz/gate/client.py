@@ -8,7 +8,6 @@ report says so.
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,9 +17,11 @@ from threading import Event
 
 from fuzz.errors import UsageError
 from fuzz.gate.client_attacks import ATTACKS, GOOD
+from fuzz.gate.client_files import PLACES, ClientFiling, trial_of
 from fuzz.gate.client_judge import judge_client
 from fuzz.gate.client_records import Attack, ClientPlace, Played
 from fuzz.gate.client_session import ACTIONS, Terms, play
+from fuzz.gate.files import shown_command
 from fuzz.gate.learn import label_of
 from fuzz.gate.left import gap
 from fuzz.gate.records import (
@@ -32,7 +33,7 @@ from fuzz.gate.records import (
     FlawFound,
     Listener,
     Options,
-    Place,
+    Reason,
     Report,
     Step,
     Tally,
@@ -42,15 +43,12 @@ from fuzz.gate.verdicts import Charge
 from fuzz.report import last_words
 from fuzz.store import Store
 from oracles.records import Finding
-from strategies.records import Case, Frame
 from targets.command.records import Launch
 from targets.errors import TargetError
 
 __all__ = ["examine_client", "gate_client", "named"]
 
-_PLACES: dict[ClientPlace, Place] = {"handshake": "within", "call": "after"}
 _MOST_WORKERS = 4
-_LONG = 4_096
 _CONVENTION = "see docs/gate-client.md for the few lines that a client needs"
 
 
@@ -118,20 +116,19 @@ class _Runner:
     terms: Terms
     began: float = field(default_factory=time.monotonic)
     hide: Redactor = field(init=False)
+    filing: ClientFiling = field(init=False)
     facts: Facts = field(init=False)
     tally: Tally = field(default_factory=Tally)
     flaws: dict[str, Flaw] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     reports: bool = False
     played: int = 0
+    lost: str = ""
+    """Why the run could not go on, where it could not."""
     left: list[tuple[Attack, ClientPlace]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.hide = Redactor.of(self.launch)
-
-    @property
-    def command(self) -> str:
-        return shlex.join(self.hide.argv(self.launch.argv))
 
     def learn(self) -> None:
         """A good session, which says who the client is and what it lets us see."""
@@ -154,26 +151,30 @@ class _Runner:
             startup=good.seconds,
             peak_bytes=0,
         )
+        self.filing = ClientFiling(self.store, self.launch, self.options, self.facts, self.hide)
         if not self.reports:
             self.notes.append(
                 f"The client reports no results, so only its handshake was judged; {_CONVENTION}."
             )
 
-    def run(self, attacks: Sequence[Attack], seconds: float) -> str:
+    def run(self, attacks: Sequence[Attack], seconds: float) -> Reason:
         """All plays, several at a time, until the budget is spent; says how it ended."""
         self.left = [(a, p) for a in attacks for p in self._places(a)]
-        self.listener(Begun(self.facts, self.command, (), len(self.left)))
+        self.listener(Begun(self.facts, shown_command(self.launch, self.hide), (), len(self.left)))
         with ThreadPoolExecutor(min(_MOST_WORKERS, os.cpu_count() or 1)) as pool:
             try:
                 return self._play_all(pool, seconds)
             except KeyboardInterrupt:
                 return "interrupted"
+            except TargetError as error:
+                self.lost = self.hide.text(str(error))
+                return "lost"
             finally:  # before the pool is waited for
                 self.terms.ended.set()
 
-    def _play_all(self, pool: ThreadPoolExecutor, seconds: float) -> str:
+    def _play_all(self, pool: ThreadPoolExecutor, seconds: float) -> Reason:
         waiting: list[Future[Played]] = []
-        reason = "done"
+        reason: Reason = "done"
         for attack, place in list(self.left):
             if time.monotonic() - self.began >= seconds:
                 reason = "budget"
@@ -191,7 +192,7 @@ class _Runner:
             yield "handshake"
 
     def _skipped(self) -> dict[str, tuple[str, ...]]:
-        keys = {place: f"client {_PLACES[place]}" for _, place in self.left}
+        keys = {place: f"client {PLACES[place]}" for _, place in self.left}
         return {
             key: tuple(attack.name for attack, at in self.left if at == place)
             for place, key in keys.items()
@@ -220,7 +221,7 @@ class _Runner:
         self.listener(Step(time.monotonic() - self.began, self.played, len(self.flaws)))
 
     def _count(self, played: Played, charges: Sequence[Charge]) -> None:
-        key = f"client {played.attack.expected}", _PLACES[played.place]
+        key = f"client {played.attack.expected}", PLACES[played.place]
         attempt = self.tally.attempts.get(key, Attempt())
         taken = any(charge.finding.oracle == "client" for charge in charges)
         usable = played.ending == "exited" and _usable(played)
@@ -228,77 +229,24 @@ class _Runner:
         self.tally.frames += played.sent.count(b"\n")
 
     def _again(self, played: Played, signature: str) -> bool:
-        """Whether another process shows it too."""
+        """Whether another process shows it too; until it has ended, the sign is pending."""
+        self.tally.pending[signature] = 1
         again = play(self.launch, played.attack, played.place, self.terms)
+        del self.tally.pending[signature]
         self.tally.processes += 1
         charges = judge_client(again, self.facts.label, self.options.profile)
         return any(charge.finding.signature == signature for charge in charges)
 
     def _also(self, flaw: Flaw, played: Played) -> Flaw:
-        name = _trial(played)
+        name = trial_of(played)
         return flaw if name in flaw.trials else replace(flaw, trials=(*flaw.trials, name))
 
     def _file(self, played: Played, charge: Charge) -> None:
-        case = _case(played)
-        try:
-            kept = self._kept(played, charge, case)
-        except (UsageError, OSError) as error:
-            why = error.cause if isinstance(error, UsageError) else error.strerror
-            self.notes.append(f"not kept on disk: {why}")
-            kept = Path()
-        path, transcript, stderr, replay = _beside(kept)
-        flaw = Flaw(
-            charge.finding,
-            _trial(played),
-            _PLACES[played.place],
-            case,
-            self.hide.raw(charge.offending),
-            path=path,
-            transcript=transcript,
-            stderr=stderr,
-            replay=replay,
-            trials=(_trial(played),),
-        )
-        self.flaws[charge.finding.signature] = flaw
+        flaw = self.filing.file(played, charge)
+        self.flaws[flaw.finding.signature] = flaw
         self.listener(FlawFound(flaw))
 
-    def _kept(self, played: Played, charge: Charge, case: Case) -> Path:
-        """Put a finding on disk. Raises UsageError and OSError where that fails."""
-        versions = {self.facts.name or self.facts.label: self.facts.release}
-        path = self.store.save(
-            replace(charge.finding, summary=self.hide.text(charge.finding.summary)),
-            case,
-            versions=versions,
-            launch=self.launch,
-            options={
-                **self.options.settings(),
-                "attack": played.attack.name,
-                "at": played.place,
-            },
-            note="bytes of a server, played to a client",
-        )
-        transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
-        transcript.write_text(self._transcript(played, charge), encoding="utf-8")
-        stderr.write_bytes(self.hide.raw(played.stderr))
-        return path
-
-    def _transcript(self, played: Played, charge: Charge) -> str:
-        told = [f"= {t.action}: {'error' if t.error else 'result'} {t.text!r}" for t in played.told]
-        lines = [
-            f"finding   {charge.finding.signature}",
-            f"summary   {charge.finding.summary}",
-            f"command   {self.command}",
-            f"client    {played.name} {played.release}, MCP {played.version}",
-            f"attack    {played.attack.name}: {played.attack.about}, at the {played.place}",
-            "",
-            *(f"> {_shown(line)}" for line in _lines(played.received)),
-            *(f"< {_shown(line)}" for line in _lines(played.sent)),
-            *told,
-            f"ending    {played.ending} {played.status}",
-        ]
-        return self.hide.text("\n".join(lines)) + "\n"
-
-    def report(self, reason: str) -> Report:
+    def report(self, reason: Reason) -> Report:
         """The result."""
         self.tally.skipped = self._skipped()
         seconds = time.monotonic() - self.began
@@ -306,7 +254,7 @@ class _Runner:
         sees = "what the client keeps to itself" if self.reports else "results of calls"
         return Report(
             self.facts,
-            self.command,
+            shown_command(self.launch, self.hide),
             self.hide.env(self.launch.env),
             self.options.profile,
             self.budget,
@@ -315,18 +263,10 @@ class _Runner:
             {"wire and results" if self.reports else "wire": sees},
             {},
             seconds,
-            reason,  # type: ignore[arg-type]
-            tuple(self.notes),
-            gap(reason, self.tally.skipped, seconds) or why,
+            reason,
+            (*self.notes, *self.filing.lost),
+            gap(reason, self.tally.skipped, seconds, self.lost) or why,
         )
-
-
-def _beside(path: Path) -> tuple[str, str, str, str]:
-    """Reproducer, transcript, stderr and the line that replays it; empty where nothing is kept."""
-    if not path.name:
-        return "", "", "", ""
-    transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
-    return str(path), str(transcript), str(stderr), shlex.join(["wirefence", "replay", str(path)])
 
 
 def _usable(played: Played) -> bool:
@@ -335,32 +275,6 @@ def _usable(played: Played) -> bool:
         return True
     told = {each.action for each in played.told if not each.error}
     return set(played.truth) <= told
-
-
-def _trial(played: Played) -> str:
-    return f"{played.attack.name} ({played.place})"
-
-
-def _case(played: Played) -> Case:
-    return Case(
-        tuple(Frame(line) for line in _lines(played.sent)),
-        version=played.version or "2025-11-25",
-        direction="server-to-client",
-        damage=(played.attack.name,),
-    )
-
-
-def _lines(data: bytes) -> Iterator[bytes]:
-    """Split at LF alone: a lone CR ends no frame."""
-    *lines, rest = data.split(b"\n")
-    yield from (line + b"\n" for line in lines)
-    if rest:
-        yield rest
-
-
-def _shown(raw: bytes) -> str:
-    text = repr(raw[:_LONG])[2:-1]
-    return text if len(raw) <= _LONG else f"{text} ... {len(raw):,} bytes"
 
 
 def _require_good(good: Played, terms: Terms) -> None:

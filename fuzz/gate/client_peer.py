@@ -60,11 +60,11 @@ class Peer:
     def _line(self, line: bytes) -> list[Step]:
         try:
             message = json.loads(line)
+            if not isinstance(message, dict) or "id" not in message or "method" not in message:
+                return []  # a notification, or an answer to our own request
+            ident = json.dumps(message["id"]).encode()
         except (ValueError, RecursionError):
             return []
-        if not isinstance(message, dict) or "id" not in message or "method" not in message:
-            return []  # a notification, or an answer to our own request
-        ident = json.dumps(message["id"]).encode()
         params = message.get("params")
         return self._request(
             ident, str(message["method"]), params if isinstance(params, dict) else {}

@@ -17,6 +17,8 @@ __all__ = ["Asked", "Attack", "ClientPlace", "Close", "Expected", "Played", "Sen
 
 ClientPlace = Literal["handshake", "call"]
 Expected = Literal["reject", "ignore", "accept"]
+_LONGEST = 600
+"""Digits that Python reads and writes whatever limit it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,9 @@ class Asked:
 
     @property
     def number(self) -> int | None:
-        """The id where it is an integer."""
-        return int(self.ident) if self.ident.isdigit() else None
+        """The id where it is an integer that the next one can be told of in digits."""
+        plain = self.ident.isdigit() and len(self.ident) <= _LONGEST
+        return int(self.ident) if plain else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -341,10 +341,17 @@ def _told(path: Path, stderr: bytes) -> Iterator[Told]:
     written = path.read_bytes().split(b"\n") if os.path.lexists(path) else []
     for line in (*written, *(line.removeprefix(PREFIX) for line in marked)):
         try:
-            value = json.loads(line)
+            told = _reported(json.loads(line))
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and isinstance(value.get("action"), str):
-            error = "error" in value
-            text = value.get("error") if error else value.get("result")
-            yield Told(value["action"], text if isinstance(text, str) else json.dumps(text), error)
+        if told is not None:
+            yield told
+
+
+def _reported(value: object) -> Told | None:
+    """What one line reports. Raises RecursionError for a result that is nested too deep."""
+    if not isinstance(value, dict) or not isinstance(value.get("action"), str):
+        return None
+    error = "error" in value
+    text = value.get("error") if error else value.get("result")
+    return Told(value["action"], text if isinstance(text, str) else json.dumps(text), error)

@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzz.gate.records import Facts, Options, Seen, Trial
+from fuzz.gate.values import in_words
 from fuzz.gate.wire import LAST, Names, ping, restamp
+from oracles.document import LongInteger
 from oracles.records import FrameVerdict, Judgement, ReplyVerdict
 from oracles.session import judge_session
 from oracles.transcript_judge import judge_reply
@@ -45,7 +47,6 @@ Key = tuple[type, str | int]
 
 _GRACE = 0.1
 _SOON, _PACES = 0.01, 5
-_MOST_BITS = 256
 _DYING = 2.0
 """How long a process that closed its stdout is given to end."""
 _HURRY = 1.0
@@ -118,16 +119,15 @@ def spelled(key: Key) -> bytes:
 
     Integers are hexadecimal: Python refuses to write thousands of decimal digits.
     """
-    name = key[1]
+    name: str | int | LongInteger = key[1]
+    if isinstance(name, LongInteger):
+        return name.token.encode()
     return name.encode("utf-8", "surrogatepass") if isinstance(name, str) else b"%x" % name
 
 
 def shown(key: Key) -> str:
     """An id for people."""
-    name = key[1]
-    if isinstance(name, str) or name.bit_length() < _MOST_BITS:
-        return repr(name)
-    return f"an integer of {name.bit_length():,} bits"
+    return in_words(key[1])
 
 
 class Replies:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fuzz.gate.plan import Cold
+from fuzz.gate.plan import CLASSIC, Cold
 from fuzz.gate.records import Trial
 
 __all__ = ["Todo", "gap"]
 
-_CLASSIC = "ugly"
 _NAMED = 5
 
 
@@ -44,18 +43,20 @@ def _key(item: Cold) -> int | str:
     return item.number if isinstance(item, Trial) else item.name
 
 
-def gap(reason: str, left: Mapping[str, tuple[str, ...]], seconds: float) -> str:
+def gap(reason: str, left: Mapping[str, tuple[str, ...]], seconds: float, cause: str = "") -> str:
     """Why a run that found nothing is no pass, as a sentence without its stop; ``""`` for one.
 
-    ``reason`` is how the run ended, after ``seconds``.
+    ``reason`` is how the run ended, after ``seconds``; ``cause`` says why it could not go on.
     """
+    number = sum(map(len, left.values()))
     if reason == "interrupted":
-        number = sum(map(len, left.values()))
         return f"the run was interrupted after {seconds:.0f} s, with {number} trials not run"
+    if reason == "lost":
+        return f"the run ended after {seconds:.0f} s, with {number} trials not run: {cause}"
     classic = [
-        f"{name} {where.removeprefix(_CLASSIC).strip()}"
+        f"{name} {where.removeprefix(CLASSIC).strip()}"
         for where, names in left.items()
-        if where.startswith(f"{_CLASSIC} ")
+        if where.startswith(f"{CLASSIC} ")
         for name in names
     ]
     if not classic:

@@ -17,7 +17,7 @@ from fuzz.gate.cases import Maker
 from fuzz.gate.causes import CAUSES, TOGETHER, Cause
 from fuzz.gate.records import Budget, Trial
 
-__all__ = ["Cold", "Plan", "Stage", "in_turn", "is_classic", "plan", "warm_turns"]
+__all__ = ["CLASSIC", "Cold", "Plan", "Stage", "in_turn", "is_classic", "plan", "warm_turns"]
 
 Cold = Trial | Cause
 """What needs a fresh process: a trial, or a start under other circumstances."""
@@ -25,7 +25,8 @@ Cold = Trial | Cause
 _T = TypeVar("_T", bound=Cold)
 _FIRST_CAUSES = ("talkative", "verbose", "eof-at-once", "stderr-merged", "no-configuration")
 """The starts that clients and packagers meet first; after them come those that cost no wait."""
-_CLASSIC = "ugly"
+CLASSIC = "ugly"
+"""The family of inputs without which a run is no pass."""
 _COLD_TURNS, _WARM_TURNS = 8, 4
 """Turns of the vocabulary in a living server for an eighth of one in fresh processes."""
 
@@ -100,7 +101,7 @@ def _stage(trials: Iterable[Trial], causes: Sequence[Cause] = ()) -> Stage:
 
 def is_classic(item: Cold) -> bool:
     """Whether a run is no pass without it."""
-    return isinstance(item, Trial) and item.family == _CLASSIC
+    return isinstance(item, Trial) and item.family == CLASSIC
 
 
 def _by_worth(items: Iterable[Cold]) -> list[Cold]:

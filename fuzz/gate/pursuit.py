@@ -45,13 +45,21 @@ class Pursuit:
 
     def pursue(self) -> None:
         """Run again what looked wrong: the gravest first, by the simplest trial of each."""
-        suspects, self._suspects = self._suspects, {}
-        for done, signature in enumerate(sorted(suspects, key=_gravity)):
+        for signature in sorted(self._suspects, key=_gravity):
             left = self.confirmer.lab.deadline - time.monotonic()
-            self.confirmer.share = max(0.0, left) / (len(suspects) - done)
-            for prepared in sorted(suspects[signature], key=lambda each: len(each.trial.case.data)):
+            self.confirmer.share = max(0.0, left) / len(self._suspects)
+            suspects = self._suspects[signature]
+            for prepared in sorted(suspects, key=lambda each: len(each.trial.case.data)):
                 self.follow(prepared, signature)
+            del self._suspects[signature]  # not before: this may be interrupted
         self.confirmer.share = math.inf
+
+    def give_up(self) -> None:
+        """Count what was not run again because the run ended before."""
+        for signature, suspects in self._suspects.items():
+            if signature not in self.flaws:
+                self.tally.pending.setdefault(signature, len(suspects))
+        self._suspects.clear()
 
     def follow(self, prepared: Ready, signature: str, shown: Examined | None = None) -> None:
         """Make a finding of one sign, unless it is known or was not seen again often enough.

@@ -33,6 +33,7 @@ __all__ = [
     "Nominee",
     "Options",
     "Place",
+    "Reason",
     "Report",
     "Seen",
     "Step",
@@ -46,6 +47,9 @@ Place = Literal["before", "within", "after", "end"]
 """Where the bad frame stands: before, within or after the handshake, or as the last thing sent."""
 
 Budget = Literal["quick", "release", "nightly"]
+
+Reason = Literal["done", "budget", "interrupted", "lost"]
+"""How a run ended: ``lost`` where no process came to run any more that could be talked to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +295,7 @@ class Report:
     recorders: Mapping[str, str]
     absent: Mapping[str, str]
     seconds: float
-    reason: Literal["done", "budget", "interrupted"] = "done"
+    reason: Reason = "done"
     notes: tuple[str, ...] = ()
     gap: str = ""
 

@@ -7,10 +7,11 @@ what needs a process of its own.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -33,6 +34,7 @@ from fuzz.gate.records import (
     Facts,
     Listener,
     Options,
+    Reason,
     Report,
     Seen,
     Step,
@@ -43,11 +45,12 @@ from fuzz.gate.redact import Redactor
 from fuzz.gate.smoke import at_the_end, missing_tools, prepared_crowd
 from fuzz.gate.splice import Remembered, Templates, like
 from fuzz.gate.startup import Starts, StartupFinding
-from fuzz.gate.verdicts import Charge, acted, usable
+from fuzz.gate.verdicts import UNUSABLE, Charge, acted, usable
 from fuzz.gate.warm import Warm
 from fuzz.gate.wire import Wording
 from fuzz.store import Store, case_from_bytes
 from targets.command.records import Launch
+from targets.errors import TargetError
 
 __all__ = ["SECONDS", "ahead", "gate"]
 
@@ -78,7 +81,8 @@ def gate(  # noqa: PLR0913 - the terms of one gate
     """Run the gate on one launch command; findings are put below ``out`` as they come.
 
     ``seconds`` replaces those of the budget. Raises TargetError for a launch that fails and
-    UsageError for options that don't fit the server.
+    UsageError for options that don't fit the server. Once the server is known there is a report in
+    any case, be it of a run that could not go on.
     """
     began, store = time.monotonic(), Store(out)
     store.prepare()
@@ -109,6 +113,8 @@ class _Runner:
     todo: Todo = field(default_factory=Todo)
     done: int = 0
     told: float = 0.0
+    lost: str = ""
+    """Why the run could not go on, where it could not."""
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     maker: Maker = field(init=False)
     confirmer: Confirmer = field(init=False)
@@ -137,7 +143,7 @@ class _Runner:
         self.pursuit = Pursuit(self.confirmer, self.filing, self.listener, self.tally, late)
         self.lab.deadline = self.began + self.seconds
 
-    def run(self, crashes: Path) -> str:
+    def run(self, crashes: Path) -> Reason:
         """Everything, until the budget is spent; says how it ended."""
         self.lab.keep_spares(ahead(self.facts))
         todo = plan(self.maker, self.budget, self.numbers, crashes)
@@ -146,14 +152,33 @@ class _Runner:
         command = shown_command(self.lab.launch, self.filing.hide)
         try:
             self.listener(Begun(self.facts, command, tuple(self.lab.blind), len(todo)))
-            self._smoke()
-            whole = self._stages(todo)
+            return self._while_it_starts(todo)
         except KeyboardInterrupt:
             return "interrupted"
         finally:
             self.warm.close()
             self.starts.close()
-        return "done" if whole else "budget"
+
+    def _while_it_starts(self, todo: Plan) -> Reason:
+        """Everything, or what comes before the server can't be started or opened any more."""
+        try:
+            self._smoke()
+            return "done" if self._stages(todo) else "budget"
+        except TargetError as error:
+            self.lost = self.filing.hide.text(str(error))
+            self._good_again()
+            return "lost"
+
+    def _good_again(self) -> None:
+        """A server that serves good sessions no more is a finding, whichever trial ruined it."""
+        with contextlib.suppress(TargetError):  # one that can't be started at all says nothing
+            shown = self.confirmer.examine(self._ready(self.maker.good(next(self.numbers))))
+            for found in () if shown.seen.hurried else shown.confirmed():
+                said = found.charge.finding
+                if said.rule in UNUSABLE and said.signature not in self.pursuit.flaws:
+                    text = f"a good session is not served any more: {said.summary}"
+                    charge = replace(found.charge, finding=replace(said, summary=text))
+                    self.pursuit.file(replace(found, charge=charge))
 
     def _late(self, share: float) -> bool:
         return time.monotonic() - self.began >= self.seconds * share
@@ -312,8 +337,9 @@ class _Runner:
             self.told = now
             self.listener(Step(now, self.done, len(self.pursuit.flaws)))
 
-    def report(self, reason: str) -> Report:
+    def report(self, reason: Reason) -> Report:
         """The result."""
+        self.pursuit.give_up()
         self.tally.processes = self.lab.processes
         self.tally.skipped = self.todo.left()
         seconds = time.monotonic() - self.began
@@ -328,9 +354,10 @@ class _Runner:
             dict(self.lab.blind),
             dict(self.lab.absent),
             seconds,
-            reason,  # type: ignore[arg-type]
+            reason,
             (*self.notes, *self.filing.lost),
-            gap(reason, self.tally.skipped, seconds) or _open_questions(self.tally.pending),
+            gap(reason, self.tally.skipped, seconds, self.lost)
+            or _open_questions(self.tally.pending),
         )
 
 

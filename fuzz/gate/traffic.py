@@ -18,6 +18,7 @@ from fuzz.gate.parcel import Parcel
 from fuzz.gate.wire import LAST, number_of, numbers_in, tokens_in
 from oracles.records import ReplyVerdict
 from oracles.transcript_judge import judge_reply
+from oracles.transcript_kinds import offences
 from strategies.records import Version
 from targets.command.session import answered_ids
 
@@ -84,12 +85,14 @@ class Traffic:
         self._latest: Flight | None = None
         self._owed: dict[Key, int] = {}
         self._noise: set[str] = set()
+        """Kinds of noise that have put trials in doubt."""
 
     def clear(self) -> None:
         """Another server: nothing is in flight, and nothing is known of its order."""
         self.flying, self.behind, self.landed = {}, {}, {}
         self._ordered, self._latest = True, None
         self._owed.clear()
+        self._noise.clear()
 
     def depart(self, prepared: Ready, parcel: Parcel) -> None:
         """A trial is sent."""
@@ -146,7 +149,7 @@ class Traffic:
             flight.lines.append(line)
             self._advance(flight)
         elif verdict.rule not in _HARMLESS:
-            self._noisy(verdict.rule)
+            self._noisy(line, verdict)
         elif any(reply.is_result for reply in responses(verdict)):
             self._result(line)
 
@@ -192,11 +195,12 @@ class Traffic:
         if flight.complete and flight.number in self.behind:
             self.landed[flight.number] = self.behind.pop(flight.number)
 
-    def _noisy(self, rule: str) -> None:
+    def _noisy(self, line: bytes, verdict: ReplyVerdict) -> None:
         """What is no message may be of any trial; of each kind of it, once is enough."""
-        if rule in self._noise:
+        kinds = {offence.kind for offence in offences([line], [verdict], b"")}
+        if kinds <= self._noise:
             return
-        self._noise.add(rule)
+        self._noise |= kinds
         now = next(iter(self.flying.values()), None)
         _doubt(filter(None, (self._latest, now)) if self._ordered else self._all())
 

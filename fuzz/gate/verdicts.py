@@ -8,14 +8,14 @@ from what other servers do.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fuzz.gate.lab import Key, Ready, is_owed, responses, shown, spelled
 from fuzz.gate.owners import Owners
 from fuzz.gate.records import Facts, Seen
+from fuzz.gate.values import arguments_of, in_words, names_in
 from fuzz.gate.wire import LAST, TOKEN, anonymous, numbers_in, tokens_in
 from fuzz.report import last_words
 from oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
@@ -121,9 +121,6 @@ class _Bench:
         for key, got in self.answers.items():
             if key not in self.owed and LAST not in numbers_in(spelled(key)):
                 yield from self._stray(key, got)
-        for reply, line in self.nameless:
-            if reply.is_result:
-                yield self.say("reply", "reply-id", "result without id", "a result has no id", line)
         rejected = sum(frame.reply == "optional-error" for frame in self.frames)
         if self.nameless and not rejected:
             text = "an error reply that answers no request"
@@ -160,7 +157,7 @@ class _Bench:
     def _answer(self, frame: FrameVerdict, reply: ReplyVerdict, line: bytes) -> Iterator[Charge]:
         if not reply.is_result:
             if frame.reply == "result" and frame.kind == "request" and self.control is None:
-                text = f"error {reply.code} for a good {frame.method}"
+                text = f"error {in_words(reply.code)} for a good {frame.method}"
                 yield self.say("reply", "reply-code", "error for a good request", text, line)
             return
         result = _result(reply)
@@ -221,10 +218,11 @@ class _Bench:
     def _granted(self) -> set[bytes]:
         granted: set[bytes] = set()
         for frame in self.frames:
+            raw = self.case.data[frame.start : frame.end]
             for call in frame.calls:
-                granted |= _tokens_of(call.arguments)
+                granted |= names_in(call.arguments, raw)
             if self.waived(frame):
-                granted |= _asked(self.case.data[frame.start : frame.end])
+                granted |= names_in(arguments_of(raw), raw)
         return granted
 
     def _unowned(self, token: bytes, effect: Observed) -> Charge:
@@ -267,7 +265,7 @@ class _Bench:
         assert self.control is not None
         extra = surplus(counts(nameless(self.seen)), counts(nameless(self.control)) | most)
         for (recorder, kind, detail), count in sorted(extra.items()):
-            text = f"{count} more than in a control session: {kind} by {recorder}, {detail[:80]!r}"
+            text = f"{count} more than in a control session: {kind} by {recorder}, {detail!r}"
             yield self.say("non-action", "act-unfounded", kind, text, detail)
 
     def stdout(self) -> Iterator[Charge]:
@@ -320,7 +318,7 @@ class _Bench:
                 reply, line = got[0]
                 known, other = usual[name]
                 if difference := _difference(reply, known):
-                    text = f"{difference}; without the rejected frame: {other[:120]!r}"
+                    text = f"{difference}; without the rejected frame: {other!r}"
                     frame = self.owners.asking(key)
                     method = frame.method if frame else ""
                     yield self.say("session", "session-state", method, text, line)
@@ -337,36 +335,15 @@ def _what(why: str) -> str:
     return f"a frame that breaks {why}" if why in BY_ID else f"what is {why}"
 
 
-def _asked(raw: bytes) -> set[bytes]:
-    """Names in the arguments of a call that is whole: the judge has read it as JSON."""
-    params = json.loads(raw, parse_int=float).get("params")
-    return _tokens_of(params.get("arguments") if isinstance(params, dict) else None)
-
-
-def _tokens_of(value: object) -> set[bytes]:
-    """Names in any string of a JSON value.
-
-    Not by writing it as JSON: Python refuses that for integers of thousands of digits.
-    """
-    if isinstance(value, str):
-        return tokens_in(value.encode("utf-8", "surrogatepass"))
-    inner: Iterable[object] = ()
-    if isinstance(value, Mapping):
-        inner = (*value, *value.values())
-    elif isinstance(value, list | tuple):
-        inner = value
-    return set().union(*map(_tokens_of, inner))
-
-
 def _difference(reply: ReplyVerdict, control: ReplyVerdict) -> str:
     """How a reply differs from that of the control session; ``""`` where it doesn't."""
     if reply.is_result != control.is_result:
-        return "a result" if reply.is_result else f"error {reply.code}"
+        return "a result" if reply.is_result else f"error {in_words(reply.code)}"
     if not reply.is_result:
-        return f"error {reply.code}" if reply.code != control.code else ""
+        return f"error {in_words(reply.code)}" if reply.code != control.code else ""
     one, other = _result(reply), _result(control)
     if one.get("protocolVersion") != other.get("protocolVersion"):
-        return f"version {one.get('protocolVersion')!r}"
+        return f"version {in_words(one.get('protocolVersion'))}"
     if _failed(one) != _failed(other):
         return "the tool failed" if _failed(one) else "the tool succeeded"
     return "other members" if one.keys() != other.keys() else ""

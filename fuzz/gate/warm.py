@@ -20,6 +20,8 @@ from fuzz.gate.records import Facts, Seen
 from fuzz.gate.splice import Copy, Templates
 from fuzz.gate.traffic import Flight, Traffic
 from fuzz.gate.wire import INITIALIZED, LAST, STATELESS, Names, initialize, numbers_in, ping
+from fuzz.report import last_words
+from targets.command.session import Session
 from targets.effects.records import Observed
 from targets.errors import TargetError
 from targets.records import Ending
@@ -90,16 +92,22 @@ class Warm:
         if version != STATELESS:
             ident = Names(0).ident("h")
             session.send(initialize(b'"%b"' % version.encode(), ident).raw)
-            patience = self._lab.options.start_patience
-            if not session.wait_for([ident.strip(b'"')], patience):
-                self.close()
-                raise TargetError(
-                    f"a fresh server answered no initialize within {patience:g} s, though one did "
-                    "before",
-                    "see whether its start depends on what another left behind",
-                )
+            if not session.wait_for([ident.strip(b'"')], self._lab.options.start_patience):
+                raise self._refused(session)
             session.send(INITIALIZED.raw)
         session.collect()
+
+    def _refused(self, session: Session) -> TargetError:
+        """The sentence for a server that does not answer ``initialize`` as one did before."""
+        gone, status = session.process.gone, session.stop()
+        limit = f"within {self._lab.options.start_patience:g} s"
+        how = f"and ended ({status})" if gone else limit
+        words = last_words(bytes(session.process.stderr.data))
+        self.close()
+        return TargetError(
+            f"a fresh server answered no initialize {how}, though one did before{words}",
+            "see whether its start depends on what another left behind",
+        )
 
     def screen(
         self,

@@ -14,6 +14,7 @@ from fuzz.gate.pursuit import Pursuit
 from fuzz.gate.records import Flaw, Seen, Tally
 from fuzz.gate.verdicts import Charge
 from oracles.records import finding
+from targets.errors import TargetError
 
 ACTS, HANGS = "s|non-action|act-rejected|json-syntax", "s|liveness|live-hang|json-syntax"
 
@@ -124,6 +125,26 @@ def test_what_there_is_no_time_for_is_told_apart_from_what_was_not_seen_again(tr
     made.pursue()
     assert fresh.asked == [HANGS]
     assert (made.flaws, made.tally.unconfirmed, made.tally.pending) == ({}, {HANGS: 1}, {ACTS: 2})
+
+
+class Gone(Fresh):
+    """Fresh processes that can't be started any more once the first fault was shown."""
+
+    def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
+        if self.asked:
+            raise TargetError("there is no command 's'")
+        return super().confirm(prepared, signature)
+
+
+def test_what_could_not_be_run_again_before_the_end_is_told(trials):
+    made = pursuit(Gone())
+    for each in trials[:2]:
+        made.suspect(each, HANGS)
+    made.suspect(trials[0], ACTS)
+    with pytest.raises(TargetError):
+        made.pursue()
+    made.give_up()
+    assert (list(made.flaws), made.tally.pending) == ([ACTS], {HANGS: 2})
 
 
 def test_what_a_fresh_process_has_shown_is_filed_though_the_time_is_up(trials):

@@ -87,6 +87,29 @@ def test_what_is_no_message_puts_its_neighbours_in_doubt_once(sent):
     assert [flight.doubted for flight in traffic.settle()] == [True, True, False]
 
 
+OTHERS = [b'{"level":"info","n":NaN}\n', b'{"level":\n', b'{"level":"info"}\n', b"{\0}\0\n"]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_what_is_no_message_in_another_way_puts_its_own_neighbours_in_doubt(sent, other):
+    traffic, answer = sent
+    traffic.take(b"DEBUG loading\n" + answer(1) + answer(2))
+    assert [flight.doubted for flight in traffic.settle()] == [True, False]
+    traffic.take(other + b"DEBUG again\n" + answer(3))
+    assert [flight.doubted for flight in traffic.settle()] == [True]
+
+
+def test_another_server_is_told_of_its_own_noise(bench):
+    made = bench()
+    traffic = Traffic("2025-11-25")
+    for number in (1, 2):
+        each = ready(made.maker.good(number), made.facts.contract("strict"))
+        traffic.depart(each, Parcel.of(each, "2025-11-25"))
+        traffic.take(b"DEBUG loading\n")
+        assert [flight.doubted for flight in traffic.flying.values()] == [True]
+        traffic.clear()
+
+
 def test_the_answer_to_a_fence_is_nobodys(sent):
     traffic, answer = sent
     traffic.take(reply(Names(LAST).ident("fa").decode()) + answer(1))

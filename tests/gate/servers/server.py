@@ -179,6 +179,28 @@ class DiesOfBadJson(Strict):
         return super().line(line)
 
 
+class RuinsItself(Strict):
+    """Keeps what it could not read where its next start reads it, and dies of that."""
+
+    def start(self) -> bytes:
+        if self.state.exists():
+            os.write(2, b"the database is malformed\n")
+            sys.exit(3)
+        return b""
+
+    def line(self, line: bytes) -> bytes:
+        try:
+            json.loads(line)
+        except ValueError:
+            self.state.write_bytes(line)
+            sys.exit(3)
+        return super().line(line)
+
+    @property
+    def state(self) -> Path:
+        return self.folder.parent / "state"
+
+
 class HangsOnCalls(Strict):
     def act(self, tool: str, arguments) -> None:
         time.sleep(3_600)

@@ -1,0 +1,78 @@
+"""Sessions with a server that exists on paper only: what was sent, what it said, and the judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fuzz.gate.lab import Ready, ready
+from fuzz.gate.records import Facts, Seen, Trial
+from fuzz.gate.verdicts import judge
+from fuzz.gate.wire import Names, initialize
+from strategies.contract import Profile
+from strategies.records import Case, Frame, Version
+from targets.effects.records import Observed
+
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}
+CALLED = {"content": []}
+
+
+def line(ident: object, **said: Any) -> bytes:
+    """A response of the server."""
+    return json.dumps({"jsonrpc": "2.0", "id": ident, **said}).encode()
+
+
+def ident(number: int, role: str) -> str:
+    return Names(number).ident(role).decode().strip('"')
+
+
+def request(number: int, role: str, method: str, params: str = "{}") -> bytes:
+    name = ident(number, role)
+    return f'{{"jsonrpc":"2.0","id":"{name}","method":"{method}","params":{params}}}\n'.encode()
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One trial, and what a server that serves it well says to it; ``said`` replaces roles."""
+
+    facts: Facts
+    trial: Trial
+    profile: Profile = "strict"
+
+    @classmethod
+    def of(cls, made: Any, trial: Trial) -> Paper:
+        return cls(made.facts, trial, made.profile)
+
+    def with_frames(self, *raw: bytes, version: Version | None = None) -> Paper:
+        """The same with frames of one's own before the sentinel."""
+        *frames, last = self.trial.case.frames
+        case = Case((*frames, *map(Frame, raw), last), version=version or self.trial.case.version)
+        return replace(self, trial=replace(self.trial, case=case))
+
+    @property
+    def number(self) -> int:
+        return self.trial.number
+
+    def prepared(self) -> Ready:
+        return ready(self.trial, self.facts.contract(self.profile, self.trial.case.version))
+
+    def lines(self, *more: bytes, without: str = "", **said: bytes) -> tuple[bytes, ...]:
+        usual = {"h": {"result": HELLO}, "p": {"result": CALLED}, "s": {"result": {}}}
+        made = {role: line(ident(self.number, role), **each) for role, each in usual.items()}
+        return (*(raw for role, raw in {**made, **said}.items() if role not in without), *more)
+
+    def acted(self, role: str = "p") -> Observed:
+        return Observed("files", "write", b"acts/" + Names(self.number).action(role).encode())
+
+    def shows(self, seen: Seen, control: Seen | None = None) -> set[str]:
+        """Signatures without the label."""
+        charges = judge(self.prepared(), seen, self.facts, control)
+        return {charge.finding.signature.partition("|")[2] for charge in charges}
+
+    def summaries(self, seen: Seen, control: Seen | None = None) -> Sequence[str]:
+        return [c.finding.summary for c in judge(self.prepared(), seen, self.facts, control)]
+
+
+__all__ = ["CALLED", "HELLO", "Paper", "ident", "initialize", "line", "request"]

@@ -1,0 +1,107 @@
+"""A server that is lost in the middle of a run: what was found is told, and why there is no more."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fuzz import cli
+from fuzz.gate.baseline import Baseline
+from fuzz.gate.formats import junit, markdown, sarif
+from fuzz.gate.left import gap
+from fuzz.gate.records import Begun, FlawFound, Report
+from fuzz.gate.report import as_json, as_table, verdict
+from fuzz.gate.run import gate
+
+TOOL = ("--tool", "record", "--args", '{"action":"{nonce}"}', "--effects", "files")
+
+
+def script(made, path: Path) -> Path:
+    """The server behind a program of its own, which can be taken away."""
+    path.write_text(f"#!/bin/sh\nexec {shlex.join(made.launch.argv)}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def vanishing(bench, tmp_path):
+    """A run whose server can't be started any more once an event of a kind has come."""
+
+    def run(fault: str, kind: type) -> Report:
+        made = bench(fault)
+        program = script(made, tmp_path / "server")
+        launch = replace(made.launch, argv=(str(program),))
+
+        def listen(event: object) -> None:
+            if isinstance(event, kind):
+                program.unlink(missing_ok=True)
+
+        options = replace(made.options, policy="continue")
+        return gate(launch, options, "quick", tmp_path / "out", listen, seconds=600.0)
+
+    return run
+
+
+def test_what_was_found_before_the_server_was_lost_is_told(vanishing):
+    report = vanishing("Prints", FlawFound)
+    assert (report.reason, verdict(report)) == ("lost", "findings")
+    [flaw] = report.flaws
+    assert flaw.finding.rule == "out-not-json"
+    assert Path(flaw.path).exists()
+    assert report.gap.startswith("the run ended after ")
+    assert "trials not run: there is no command '" in report.gap
+    assert "ugly-debug-line" in report.tally.skipped["ugly before"]
+    for form in (as_table(report), as_json(report), junit(report).decode(), sarif(report)):
+        assert "there is no command" in form
+        assert "out-not-json" in form
+    assert "there is no command" in markdown(report)
+
+
+def test_a_run_that_lost_its_server_and_found_nothing_is_no_pass(vanishing):
+    report = vanishing("Strict", Begun)
+    assert (report.reason, verdict(report), report.flaws) == ("lost", "none", ())
+    assert verdict(Baseline().applied(report)) == "none"
+
+
+def test_a_server_that_was_ruined_for_good_is_a_finding(bench, tmp_path, monkeypatch, capsys):
+    """State on disk: after a bad frame no process serves anybody any more."""
+    made = bench("RuinsItself")
+    monkeypatch.chdir(tmp_path)
+    words = (*TOOL, "--policy", "continue", "--watch", str(made.folder), "--seconds", "600",
+             "--format", "json", "--junit", "j.xml", "--", *made.launch.argv)  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["wirefence", "gate", *words])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    told = json.loads(capsys.readouterr().out)
+    assert ended.value.code == 1
+    assert (told["reason"], told["verdict"]) == ("lost", "findings")
+    assert "a fresh server answered no initialize and ended (exit code 3), though" in told["gap"]
+    [said] = [each["summary"] for each in told["findings"] if each["rule"] == "live-crash"]
+    assert said.startswith("a good session is not served any more: the server ended (exit code 3)")
+    assert "its last words on stderr: the database is malformed" in said
+    assert b"incomplete" in Path("j.xml").read_bytes()
+    assert not list(Path(".wirefence/gate").glob(".running*"))
+
+
+def test_a_cause_that_holds_a_secret_is_told_without_it(bench, tmp_path):
+    made = bench()
+    program = script(made, tmp_path / "server")
+    launch = replace(made.launch, argv=(str(program),), env={"MY_TOKEN": "server"})
+
+    def listen(event: object) -> None:
+        program.unlink(missing_ok=True)
+
+    options = replace(made.options, policy="continue", label="s")
+    report = gate(launch, options, "quick", tmp_path / "out", listen, seconds=600.0)
+    assert report.reason == "lost"
+    assert "/***'" in report.gap
+
+
+def test_a_gap_says_why_a_run_could_not_go_on():
+    told = "the run ended after 3 s, with 2 trials not run: there is no command 'x'"
+    assert gap("lost", {"ugly before": ("a", "b")}, 3.0, "there is no command 'x'") == told
