@@ -1,4 +1,4 @@
-"""A server that is lost in the middle of a run: what was found is told, and why there is no more."""
+"""A server that is lost while a run lasts: what was found is told, and why there is not more."""
 
 from __future__ import annotations
 

@@ -1,0 +1,98 @@
+"""A client that can't be started any more: what was found is told, and holds no secret."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fuzz.gate.client import gate_client, named
+from fuzz.gate.client_attacks import GOOD
+from fuzz.gate.client_records import Attack, ClientPlace, Played, Told
+from fuzz.gate.client_session import Terms
+from fuzz.gate.records import Options, Report
+from fuzz.gate.report import verdict
+from targets.command.records import Launch
+from targets.errors import TargetError
+
+SECRET = "hunter2-hunter2"
+TOLD = (Told("alpha", "é T-m-1", error=False), Told("beta", "F-m", error=False))
+PLAYED = Played(
+    GOOD, "call", b'{"a":1}\n', b"{}\n", b"", b"bad", {"alpha": "T-m-1"}, "F-m", TOLD[:1],
+    exercised=True, ending="exited", status="exit code 0", stderr=b"", version="2025-11-25",
+)  # fmt: skip
+
+
+class Plays:
+    """Plays without any process: each attack is taken, but for one play that can't begin."""
+
+    def __init__(self, lost: str, turn: int) -> None:
+        self.lost, self.turn = lost, turn
+        self.begun: Counter[str] = Counter()
+
+    def __call__(self, launch: Launch, attack: Attack, place: ClientPlace, terms: Terms) -> Played:
+        del launch, terms
+        if attack is GOOD:
+            return PLAYED
+        self.begun[attack.name] += 1
+        if attack.name == self.lost and self.begun[attack.name] == self.turn:
+            raise TargetError(f"there is no command '{SECRET}'", "check its spelling")
+        return replace(PLAYED, attack=attack, place=place, told=TOLD)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, out: Path, plays: Plays, *attacks: str) -> Report:
+    monkeypatch.setattr("fuzz.gate.client.play", plays)
+    launch = Launch(("client", "--password", SECRET))
+    return gate_client(
+        launch, Options(label="c"), "quick", out, lambda _event: None, seconds=60.0,
+        attacks=named(attacks),
+    )  # fmt: skip
+
+
+def test_what_was_found_before_a_client_was_lost_is_told(monkeypatch, tmp_path):
+    attacks = ("stale-id", "second-answer", "early-answer", "wrong-id", "glued")
+    report = run(monkeypatch, tmp_path, Plays("second-answer", 2), *attacks)
+    assert (report.reason, verdict(report)) == ("lost", "findings")
+    assert [flaw.finding.signature for flaw in report.flaws] == [
+        "c|client|client-association|stale-id"
+    ]
+    assert report.gap.startswith("the run ended after 0 s, with 5 trials not run: there is no ")
+    assert report.gap.endswith("there is no command '***'; check its spelling")
+    assert report.tally.pending == {"c|client|client-association|second-answer": 1}
+
+
+def test_a_client_that_is_lost_at_once_gets_no_verdict(monkeypatch, tmp_path):
+    report = run(monkeypatch, tmp_path, Plays("wrong-id", 1), "wrong-id")
+    assert (report.reason, verdict(report), report.flaws) == ("lost", "none", ())
+
+
+def test_nothing_of_a_finding_holds_a_secret(monkeypatch, tmp_path):
+    told = (Told(SECRET, "F-m", error=False), *TOLD)
+    raw = b"x" * 4_090 + SECRET.encode() + b"\n"
+    leaking = replace(PLAYED, told=told, sent=raw, received=raw, offending=raw)
+    made = lambda _launch, attack, place, _terms: replace(  # noqa: E731
+        PLAYED if attack is GOOD else leaking, attack=attack, place=place
+    )
+    monkeypatch.setattr("fuzz.gate.client.play", made)
+    launch = Launch(("client", "--password", SECRET))
+    heard: list[object] = []
+    report = gate_client(
+        launch, Options(label="c"), "quick", tmp_path, heard.append, seconds=60.0,
+        attacks=named(["second-answer"]),
+    )  # fmt: skip
+    files = [path.read_text() for path in tmp_path.rglob("*.transcript")]
+    assert len(files) == 1
+    everything = "".join([*files, *map(repr, heard), *(f.finding.summary for f in report.flaws)])
+    assert "***" in files[0]
+    without_bytes = everything.replace(repr(raw), "")
+    assert "hunter" not in without_bytes
+
+
+def test_a_finding_that_the_disk_does_not_take_is_still_one(monkeypatch, tmp_path):
+    (tmp_path / "client").write_bytes(b"")  # where a folder is wanted
+    report = run(monkeypatch, tmp_path, Plays("", 0), "second-answer")
+    [flaw] = report.flaws
+    assert (flaw.path, flaw.replay) == ("", "")
+    assert report.notes[-1].startswith("not kept on disk: cannot write to")
