@@ -179,7 +179,8 @@ def _words(command: str) -> tuple[str, ...]:
 def _left_by(report: Report, folder: Path) -> str:
     """What an interrupted gate had found, in the one line that pytest shows of it."""
     new = sum(not flaw.known for flaw in report.flaws)
-    return f"{report.gap}; {new} findings are below {folder}" if new else report.gap
+    are = "1 finding is" if new == 1 else f"{new} findings are"
+    return f"{report.gap}; {are} below {folder}" if new else report.gap
 
 
 def _ignore(event: object) -> None:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from fuzz.crashes.schema import Status
+from fuzz.errors import UsageError
+from fuzz.gate.records import Report
+from fuzz.pytest_support import Replays, Wirefence
 from fuzz.store import Store
 from oracles.records import Finding
 from strategies.records import Case, Frame
 from targets.command.records import Launch
+from targets.errors import TargetError
+from tests.gate_outputs.reports import flaw, report
 
 pytest_plugins = ["pytester"]
 
@@ -136,3 +143,84 @@ def test_the_fixture_gates_a_server(project: pytest.Pytester) -> None:
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*out-not-json*"])
+
+
+def test_a_command_line_that_is_none_is_told_in_a_sentence(tmp_path: Path) -> None:
+    path = crash(tmp_path, "gateway/json[strict]", "open", "gateway|reply|reply-twice")
+    said = Replays("", 'server --name "a b', 60.0).replay(path)
+    assert said == (False, "wirefence_command is no command line (no closing quotation); mend it")
+
+
+@dataclass
+class Gate:
+    """Stands in for the gate: gives a report, and notes what was done in which order."""
+
+    report: Report | None = None
+    did: list[str] = field(default_factory=list)
+
+    def __call__(self, *_words: object, **_more: object) -> Report:
+        self.did.append("gate")
+        if self.report is None:
+            raise TargetError("the server exited at once")
+        return self.report
+
+    def end(self) -> int:
+        self.did.append("end")
+        return 0
+
+
+@pytest.fixture
+def gated(monkeypatch: pytest.MonkeyPatch) -> Callable[[Report | None], Gate]:
+    def make(made: Report | None) -> Gate:
+        gate = Gate(made)
+        monkeypatch.setattr("fuzz.pytest_support.gate", gate)
+        monkeypatch.setattr("fuzz.pytest_support.end_left", gate.end)
+        return gate
+
+    return make
+
+
+TWO_GATES = """
+    def test_first(wirefence):
+        wirefence.gate("server")
+
+    def test_second(wirefence):
+        wirefence.gate("server")
+    """
+
+
+def test_what_interrupts_the_gate_interrupts_pytest(
+    project: pytest.Pytester, gated: Callable[[Report | None], Gate]
+) -> None:
+    gap = "the run was interrupted after 3 s"
+    gate = gated(report(flaw(), reason="interrupted", gap=gap))
+    project.makepyfile(test_it=TWO_GATES)
+    result = project.runpytest_inprocess(*LOADED, no_reraise_ctrlc=True)
+    assert (result.ret, gate.did) == (pytest.ExitCode.INTERRUPTED, ["gate", "end"])
+    result.stdout.fnmatch_lines([f"*KeyboardInterrupt: {gap}; 1 finding is below *wirefence*"])
+
+
+def test_a_report_that_is_whole_is_given_back(
+    tmp_path: Path, gated: Callable[[Report | None], Gate]
+) -> None:
+    gate = gated(report())
+    assert Wirefence(tmp_path).gate("server").reason == "done"
+    assert gate.did == ["gate", "end"]
+
+
+def test_a_baseline_is_read_before_the_time_is_spent(
+    tmp_path: Path, gated: Callable[[Report | None], Gate]
+) -> None:
+    gate = gated(report())
+    with pytest.raises(UsageError, match="there is no baseline"):
+        Wirefence(tmp_path).gate("server", baseline=tmp_path / "absent.json")
+    assert gate.did == []
+
+
+def test_what_a_server_left_is_ended_though_the_gate_fails(
+    tmp_path: Path, gated: Callable[[Report | None], Gate]
+) -> None:
+    gate = gated(None)
+    with pytest.raises(TargetError):
+        Wirefence(tmp_path).gate("server")
+    assert gate.did == ["gate", "end"]
