@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fuzz.errors import UsageError
 from fuzz.examine import Examiner, GatewayTarget
 from oracles import quirks
+from oracles.quirks import Quirks
 from strategies.contract import Policy, Profile
 from strategies.records import VERSIONS, Version
 from targets.errors import TargetError
@@ -20,7 +21,7 @@ from targets.parsers.configs import BY_NAME, CONFIGS, STRICT, ParserConfig
 from targets.planted import BY_NAME as PLANTED
 from targets.records import GatewayFactory
 
-__all__ = ["DEFAULT_TARGETS", "Plan", "build", "known_quirks", "target_names"]
+__all__ = ["DEFAULT_TARGETS", "Plan", "build", "known_quirks", "stored_quirks", "target_names"]
 
 DEFAULT_TARGETS = ("parsers", "gateway")
 _SPEC = "/spec"
@@ -54,14 +55,19 @@ def build(plan: Plan) -> Examiner:
     return Examiner(list(parsers.values()), gateways, known_quirks())
 
 
-def known_quirks() -> dict[str, frozenset[str]]:
-    """The divergences each parser is known to show. Raises UsageError."""
+def stored_quirks() -> Quirks:
+    """The quirks file: versions probed, and what each parser does. Raises UsageError."""
     try:
-        return dict(quirks.load().known)
+        return quirks.load()
     except (OSError, ValueError) as error:
         raise UsageError(
             f"the quirks file cannot be read ({error})", "run wirefence quirks --write"
         ) from error
+
+
+def known_quirks() -> dict[str, frozenset[str]]:
+    """The divergences each parser is known to show. Raises UsageError."""
+    return dict(stored_quirks().known)
 
 
 def _gateways(name: str, profile: Profile) -> list[Sequence[GatewayTarget]]:

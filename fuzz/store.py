@@ -24,7 +24,7 @@ from oracles.records import Finding
 from strategies.records import VERSIONS, Case, Direction, Frame
 from targets.command.records import Launch
 
-__all__ = ["COMPANIONS", "Store", "case_from_bytes", "place_of", "read_case"]
+__all__ = ["COMPANIONS", "Store", "case_from_bytes", "place_of", "read_case", "write_whole"]
 
 COMPANIONS = (".transcript", ".stderr")
 """What may lie beside a finding to be read by people; it is not part of a reproducer."""
@@ -33,7 +33,7 @@ _SLUG = re.compile(r"[^a-z0-9]+")
 _DAMAGED = (ValueError, KeyError, TypeError, RecursionError)
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that it is either absent or whole, whatever happens meanwhile."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -52,13 +52,14 @@ def _write(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def place_of(finding: Finding) -> str:
+def place_of(finding: Finding, beside: str = "") -> str:
     """Where the bytes of a finding go, below a store: ``<oracle>/<slug>-<hash>.frame``.
 
     The slug is made of rule, target and the end of the signature (for parsers, the features of the
-    input); the hash is of the signature, so equal faults have one place.
+    input); the hash is of the signature, so equal faults have one place. With ``beside``, the hash
+    of its bytes, it is where a fixed reproducer is once its fault came back by other bytes.
     """
-    digest = hashlib.sha256(finding.signature.encode()).hexdigest()[:12]
+    digest = hashlib.sha256((finding.signature + beside).encode()).hexdigest()[:12]
     kind = finding.signature.rpartition("|")[2].rpartition(": ")[2]
     words = (finding.rule, finding.target, "" if kind == finding.rule else kind)
     slug = _SLUG.sub("-", "-".join(words).lower())[:60].strip("-")
@@ -79,20 +80,23 @@ class Store:
         except OSError as error:
             raise _unwritable(self.folder, error) from error
 
-    def signatures(self) -> set[str]:
-        """Signatures of all findings whose metadata is readable.
+    def signatures(self, *, fixed: bool = True) -> set[str]:
+        """Signatures of all findings, or of those that are not marked ``fixed``.
 
         Raises UsageError for a metadata file that cannot be read, rather than forget a finding.
         """
         found = set()
         for path in sorted(self.folder.glob("*/*.json")):
             try:
-                found.add(_text(json.loads(path.read_bytes())["signature"]))
+                content = json.loads(path.read_bytes())
+                signature = _text(content["signature"])
             except (OSError, *_DAMAGED) as error:
                 raise UsageError(
                     f"{path} is not readable as a finding's metadata ({type(error).__name__})",
                     "mend the file or move it out of the folder",
                 ) from error
+            if fixed or content.get("status") != "fixed":
+                found.add(signature)
         return found
 
     def save(  # noqa: PLR0913 - one for each thing that may be known of a finding
@@ -128,20 +132,35 @@ class Store:
         """Put bytes and their metadata on disk, in place of what was there. Raises UsageError.
 
         At any moment the metadata there describes the bytes there: while bytes are replaced, it
-        names the hash of the old ones too.
+        names the hash of the old ones too. A fixed reproducer stays, beside what takes its place.
         """
         path = self.folder / place_of(metadata.finding())
         beside = path.with_suffix(".json")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists() and beside.exists() and (old := path.read_bytes()) != data:
+                if metadata.status != "fixed":
+                    self._keep_fixed(beside, old)
                 before = hashlib.sha256(old).hexdigest()
-                _write(beside, encode(msgspec.structs.replace(metadata, replaces=before)))
-            _write(path, data)
-            _write(beside, encode(metadata))
+                write_whole(beside, encode(msgspec.structs.replace(metadata, replaces=before)))
+            write_whole(path, data)
+            write_whole(beside, encode(metadata))
         except OSError as error:
             raise _unwritable(path, error) from error
         return path
+
+    def _keep_fixed(self, beside: Path, data: bytes) -> None:
+        """Give a fixed reproducer a place of its own: its bytes are to show nothing for ever."""
+        try:
+            kept = decode(beside.read_bytes())
+        except ValueError:
+            return
+        if kept.status == "fixed" and kept.holds(data):
+            digest = hashlib.sha256(data).hexdigest()
+            kept = msgspec.structs.replace(kept, sha256=digest, size=len(data), replaces="")
+            path = self.folder / place_of(kept.finding(), digest)
+            write_whole(path, data)
+            write_whole(path.with_suffix(".json"), encode(kept))
 
     def drop(self, path: Path) -> None:
         """Take a finding away, metadata first: what is cut short leaves its bytes to be named."""

@@ -52,9 +52,20 @@ def load(path: Path | None = None) -> Quirks:
     Raises OSError or ValueError where it is absent or damaged.
     """
     path = path or nearest()
-    content = json.loads(path.read_bytes())
-    known = {name: frozenset(quirks) for name, quirks in content["quirks"].items()}
-    return Quirks(content["versions"], known)
+    try:
+        content = json.loads(path.read_bytes())
+        versions, known = content["versions"], content["quirks"]
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path.name} holds no quirks") from error
+    if not _is_table(versions, str) or not _is_table(known, list):
+        raise ValueError(f"{path.name} holds no quirks")
+    if not all(isinstance(quirk, str) for found in known.values() for quirk in found):
+        raise ValueError(f"{path.name} holds quirks that are no text")
+    return Quirks(versions, {name: frozenset(found) for name, found in known.items()})
+
+
+def _is_table(value: object, kind: type) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, kind) for each in value.values())
 
 
 def dump(quirks: Quirks) -> str:

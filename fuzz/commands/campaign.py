@@ -16,17 +16,18 @@ from fuzz.commands.options import (
     PLACE,
     TARGET,
     Seconds,
+    known_for,
     with_progress,
     write,
 )
+from fuzz.crashes.shelf import REPRODUCERS
 from fuzz.drivers import corpus
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.events import Event, Finished, Found
 from fuzz.hypothesis_cases import hypothesis_cases
-from fuzz.plan import DEFAULT_TARGETS, Plan
+from fuzz.plan import DEFAULT_TARGETS, Plan, stored_quirks
 from fuzz.report import as_json, as_table, fan_out
-from fuzz.store import Store, read_case
-from oracles import quirks
+from fuzz.store import read_case
 from strategies.records import Case
 from targets.parsers.configs import library_versions
 
@@ -81,7 +82,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     plan = Plan(targets or DEFAULT_TARGETS, _seed(seed))
     if "parsers" in plan.targets:
         _warn_of_other_versions()
-    given, known = _given(folders, plan.seed)
+    given, known = _given(folders, plan.seed), known_for(out)
     found: list[Found] = []
     ends: list[Finished] = []
 
@@ -109,7 +110,7 @@ def _budget(seconds: float | None, cases: int | None, workers: int, patience: fl
 
 def _warn_of_other_versions() -> None:
     """Say so where quirks were probed with other versions: what is new may only be those."""
-    stored, here = quirks.load().versions, library_versions()
+    stored, here = stored_quirks().versions, library_versions()
     other = [f"{name} {here[name]}" for name in here if stored.get(name) != here[name]]
     if other:
         click.echo(
@@ -128,10 +129,7 @@ def _seed(text: str) -> int:
         raise UsageError(f"{text!r} is no seed", "give an integer or 'random'") from None
 
 
-def _given(folders: tuple[Path, ...], seed: int) -> tuple[list[Case], frozenset[str]]:
-    """Cases that come before generated ones, and the signatures of committed crashes."""
-    committed = Path("crashes")
-    known = Store(committed).signatures() if committed.is_dir() else set()
-    crashes = [read_case(path) for path in sorted(committed.glob("*/*.frame"))]
-    cases = [*crashes, *corpus(folders), *hypothesis_cases(seed, _HYPOTHESIS_CASES)]
-    return cases, frozenset(known)
+def _given(folders: tuple[Path, ...], seed: int) -> list[Case]:
+    """Cases that come before generated ones: committed crashes are the first of them."""
+    crashes = [read_case(path) for path in sorted(REPRODUCERS.glob("*/*.frame"))]
+    return [*crashes, *corpus(folders), *hypothesis_cases(seed, _HYPOTHESIS_CASES)]

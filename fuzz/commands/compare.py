@@ -12,6 +12,7 @@ import click
 
 from fuzz.commands.options import LONG, PLACE, Seconds, write
 from fuzz.compare.accept import Accepted, accepted, marked, record, writable
+from fuzz.compare.corpus import unreadable
 from fuzz.compare.formats import FORMATS
 from fuzz.compare.notation import parse
 from fuzz.compare.report import Report
@@ -19,7 +20,7 @@ from fuzz.compare.run import Budget, Tally
 from fuzz.compare.session import Request, compare
 from fuzz.compare.stream import Origin
 from fuzz.crashes.sides import keep
-from fuzz.errors import FOUND, NOTHING, UsageError
+from fuzz.errors import FOUND, NOTHING, USAGE, UsageError
 from fuzz.store import Store
 from targets.environments import Side, prepare
 
@@ -72,11 +73,12 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
 
     A side is a requirement (orjson==3.9.14), a library (json, simplejson), a wheel or directory,
     python:3.13, or node. Exit 0 where nothing but messages differs, 1 where behaviour differs, 2
-    where a side cannot be had.
+    where a side cannot be had, or where an interrupt came before any difference.
     """
     if len(specs) < 2:
         raise UsageError("a comparison takes two sides or more", "name OLD and NEW")
     inputs = [parse(text) for text in only]
+    _tell_of_unreadable(corpus)
     known = _accepted(accept)
     if out is not None:
         Store(out).prepare()
@@ -91,7 +93,29 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         _for_review(accept, report)
     if out is not None:
         _keep(out, report, python or "", cache)
-    return FOUND if report.different else NOTHING
+    return _code(report)
+
+
+def _code(report: Report) -> int:
+    """1 for differences, whatever else; no difference is a verdict of a whole run only."""
+    if report.different:
+        return FOUND
+    if not report.tally.interrupted:
+        return NOTHING
+    said = "interrupted before anything differed, which is no verdict; run it again"
+    click.echo(f"wirefence: {said}", err=True)
+    return USAGE
+
+
+def _tell_of_unreadable(corpus: Sequence[Path]) -> None:
+    """Say so where lines of transcripts are left out."""
+    if count := unreadable(corpus):
+        many, verb = ("1 line", "is") if count == 1 else (f"{count:,} lines", "are")
+        click.echo(
+            f"wirefence: {many} of transcripts {verb} not escaped as gate does it, and {verb} "
+            "left out",
+            err=True,
+        )
 
 
 def _accepted(path: Path | None) -> Accepted:

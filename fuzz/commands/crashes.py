@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import get_args
 
 import click
-import msgspec
 
 from fuzz.commands.options import FORMAT, PATIENCE_OPTION, PLACE, SOURCE, write
 from fuzz.crashes.adding import Wanted, add, add_classes
@@ -18,6 +17,7 @@ from fuzz.crashes.prune import prune
 from fuzz.crashes.schema import Status
 from fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
 from fuzz.crashes.show import as_json, as_list, cut, one, problem
+from fuzz.crashes.standing import mark
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.store import Store, read_case
 from targets.command.records import Launch
@@ -160,8 +160,9 @@ def commit_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     """Copy findings to the directory of reproducers and make one git commit of them.
 
     Default: all below --from; minimize them first. Refused is what is known by its signature, is
-    another symptom of a fault, or does not replay in a fresh process: exit 1. A dirty index is
-    refused as a whole: exit 2. Never pushes.
+    another symptom of a fault, or does not replay in a fresh process: exit 1. What is known as
+    fixed and comes back by other bytes is taken. A dirty index is refused as a whole: exit 2. Never
+    pushes.
     """
     # Said before the work rather than behind it.
     Repository.around(folder).refuse_dirty_index()
@@ -195,10 +196,9 @@ def _commit(entries: list[Entry], folder: Path, branch: str, message: str = "") 
 def mark_command(name: str, status: Status, folder: Path) -> int:
     """Change the status of a reproducer: open, fixed, or upstream."""
     (entry,) = pick([name], (folder,))
-    changed = msgspec.structs.replace(entry.metadata, status=status)
-    Store(entry.path.parent.parent).put(changed, entry.case.data)
+    marked = mark(entry, status)
     write_index(folder)
-    write(f"{entry.id}  {entry.metadata.status} -> {status}")
+    write(f"{marked.id}  {entry.metadata.status} -> {status}")
     return NOTHING
 
 

@@ -17,6 +17,7 @@ from fuzz.commands.options import (
     TARGET,
     Place,
     Seconds,
+    known_for,
     with_progress,
     write,
 )
@@ -29,7 +30,6 @@ from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.events import Event, Finished, Found
 from fuzz.native.build import prepare
 from fuzz.report import fan_out
-from fuzz.store import Store
 
 __all__ = ["command"]
 
@@ -96,7 +96,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         workers=workers,
         seed=seed,
         patience=patience,
-        known=_committed(),
+        known=known_for(out),
         variables=_native(sanitizer) if native else {},
     )
     _tell_of_large(
@@ -127,12 +127,6 @@ def _tell_of_large(folders: Sequence[Path], most: int) -> None:
             "wirefence campaign --corpus runs them whole",
             err=True,
         )
-
-
-def _committed() -> frozenset[str]:
-    """Signatures of committed crashes, as for a campaign."""
-    folder = Path("crashes")
-    return frozenset(Store(folder).signatures()) if folder.is_dir() else frozenset()
 
 
 def _native(sanitizer: str) -> Mapping[str, str]:

@@ -14,6 +14,8 @@ import click
 from rich.console import Console
 
 from fuzz.campaign import PATIENCE
+from fuzz.crashes.shelf import REPRODUCERS, scan
+from fuzz.crashes.standing import forget_fixed, standing
 from fuzz.events import Listener
 from fuzz.report import live, plain
 
@@ -27,6 +29,7 @@ __all__ = [
     "Place",
     "Seconds",
     "Source",
+    "known_for",
     "with_progress",
     "write",
 ]
@@ -125,6 +128,18 @@ def with_progress(run: Callable[[Listener], T]) -> T:
         bar, listener = live(Console(stderr=True))
         with bar:
             return run(listener)
+
+
+def known_for(out: Path) -> frozenset[str]:
+    """Signatures of committed crashes that are no news to a search which keeps findings in ``out``.
+
+    Those that are fixed are news. Raises UsageError.
+    """
+    known = standing(REPRODUCERS)
+    past = forget_fixed(out, scan(REPRODUCERS).entries)
+    if past:
+        click.echo(f"{len(past)} findings below {out} are fixed by now and were deleted", err=True)
+    return known
 
 
 def write(text: str) -> None:

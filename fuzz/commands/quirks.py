@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from fuzz.errors import FOUND, NOTHING, UsageError
+from fuzz.plan import stored_quirks
 from fuzz.probe import probe
+from fuzz.store import write_whole
 from oracles import quirks
 
 __all__ = ["command"]
@@ -18,17 +20,13 @@ def command(*, write: bool) -> int:
     probed = probe()
     if write:
         try:
-            quirks.QUIRKS_FILE.write_text(quirks.dump(probed))
+            write_whole(quirks.QUIRKS_FILE, quirks.dump(probed).encode())
         except OSError as error:
             raise UsageError(
                 f"cannot write to {quirks.QUIRKS_FILE}: {error.strerror}", "mend its permissions"
             ) from error
         click.echo(f"wrote {sum(map(len, probed.known.values()))} quirks")
         return NOTHING
-    try:
-        stored = quirks.load()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"no readable quirks file ({error})", "run with --write") from error
-    lines = quirks.difference(stored, probed)
+    lines = quirks.difference(stored_quirks(), probed)
     click.echo("\n".join(lines) or "The stored quirks are what the installed parsers show.")
     return FOUND if lines else NOTHING

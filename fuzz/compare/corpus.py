@@ -7,43 +7,62 @@ before any other, are never left out for lack of time, and are counted apart.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fuzz.errors import UsageError
 
-__all__ = ["reproducers", "traffic"]
+__all__ = ["reproducers", "traffic", "unreadable"]
 
 _LINES = (".jsonl", ".ndjson", ".frame", ".log", ".txt")
+_TRANSCRIPT = ".transcript"
 _CUT = " bytes"
 """How a transcript ends a line that it does not show as a whole."""
+_ESCAPED = re.compile(r"""(?:[^\\]|\\(?:[\\'"nrt]|x[0-9a-f]{2}))*+""")
+"""Bytes as Python shows them, and gate too."""
 
 
 def traffic(paths: Sequence[Path]) -> Iterator[bytes]:
     """Every document of every file below ``paths``, in the order of their names.
 
     A file of lines (JSON Lines, a session's bytes) gives each line; a ``.transcript`` of gate gives
-    every frame that went in or came out and is shown whole; any other file is a document as a whole
-    and, if it has several lines, each of them as well. Raises UsageError for a path that cannot be
-    read.
+    every frame that went in or came out and is shown whole, in Python's escapes; any other file is
+    a document as a whole and, if it has several lines, each of them as well. Raises UsageError for
+    a path that cannot be read.
     """
+    for file in _files(paths):
+        yield from _documents(file)
+
+
+def unreadable(paths: Sequence[Path]) -> int:
+    """How many lines of transcripts :func:`traffic` leaves out, as gate did not write them."""
+    transcripts = (file for file in _files(paths) if file.suffix == _TRANSCRIPT)
+    return sum(not _ESCAPED.fullmatch(line) for file in transcripts for line in _lines(file))
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
         if not path.exists():
             raise UsageError(f"there is no corpus at {path}", "check the path")
         for file in [path] if path.is_file() else sorted(path.rglob("*")):
             if file.is_file() and not file.name.startswith("."):
-                yield from _documents(file)
+                yield file
 
 
-def _documents(file: Path) -> Iterator[bytes]:
+def _read(file: Path) -> bytes:
     try:
-        raw = file.read_bytes()
+        return file.read_bytes()
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UsageError(f"cannot read {file}: {reason}", "mend its permissions") from error
-    if file.suffix == ".transcript":
-        yield from _frames(raw.decode(errors="replace"))
+
+
+def _documents(file: Path) -> Iterator[bytes]:
+    if file.suffix == _TRANSCRIPT:
+        yield from _frames(file)
         return
+    raw = _read(file)
     lines = [line for line in raw.split(b"\n") if line.strip()]
     if file.suffix not in _LINES:
         yield raw
@@ -52,12 +71,18 @@ def _documents(file: Path) -> Iterator[bytes]:
     yield from lines
 
 
-def _frames(transcript: str) -> Iterator[bytes]:
-    """The frames of a transcript: lines behind ``>`` and ``<``, escaped as Python's bytes are."""
-    for line in transcript.split("\n"):
+def _frames(file: Path) -> Iterator[bytes]:
+    """The frames of a transcript; what is not escaped as Python's bytes are is left out."""
+    for line in _lines(file):
+        if _ESCAPED.fullmatch(line):
+            yield codecs.escape_decode(line.encode())[0].removesuffix(b"\n")
+
+
+def _lines(file: Path) -> Iterator[str]:
+    """The lines of a transcript behind ``>`` and ``<``, as far as they are whole."""
+    for line in _read(file).decode(errors="replace").split("\n"):
         if line.startswith(("> ", "< ")) and not (" ... " in line and line.endswith(_CUT)):
-            shown = line[2:].removesuffix(" (no LF)")
-            yield codecs.escape_decode(shown.encode())[0].removesuffix(b"\n")
+            yield line[2:].removesuffix(" (no LF)")
 
 
 def reproducers(folder: Path) -> Iterator[bytes]:

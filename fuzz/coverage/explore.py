@@ -14,6 +14,7 @@ from pathlib import Path
 from fuzz.coverage.artifacts import diagnose, finding_of
 from fuzz.coverage.checks import check_of
 from fuzz.coverage.corpus import prepare
+from fuzz.coverage.marker import Sighting
 from fuzz.coverage.orders import Orders
 from fuzz.coverage.process import Job, Process, seeds_of
 from fuzz.coverage.watch import Watch
@@ -66,8 +67,8 @@ class Pool:
 
     request: Request
     running: list[Process] = field(default_factory=list)
-    done: int = 0
-    """Inputs run by processes that are gone."""
+    gone: Sighting = field(default_factory=Sighting)
+    """The figures of processes that are gone."""
     _early: int = 0
     _started: int = 0
 
@@ -91,7 +92,7 @@ class Pool:
     def _bury(self, process: Process, *, hung: bool) -> list[Finding]:
         progress, log, code = process.look(), process.text, process.code or 0
         victim = process.victim()
-        self.done += progress.sighting.ended
+        self.gone = _together((self.gone, progress.sighting))
         self.running.remove(process)
         process.close()
         found = [] if victim is None else self._file(self._cause(log, code, hung=hung), victim)
@@ -142,18 +143,28 @@ class Pool:
     def explored(self, seconds: float, found: int) -> Explored:
         """The figures of all processes together."""
         all_of = [process.progress for process in self.running]
-        executions = self.done + sum(each.sighting.ended for each in all_of)
+        seen = _together((self.gone, *(each.sighting for each in all_of)))
         return Explored(
             target=self.request.name,
             seconds=seconds,
-            executions=executions,
-            valid=sum(each.sighting.valid for each in all_of),
-            calls=sum(each.sighting.calls for each in all_of),
+            executions=seen.ended,
+            valid=seen.valid,
+            calls=seen.calls,
             edges=max((each.edges for each in all_of), default=0),
             features=max((each.features for each in all_of), default=0),
             corpus=max((each.corpus for each in all_of), default=0),
             found=found,
         )
+
+
+def _together(seen: Sequence[Sighting]) -> Sighting:
+    """The figures of several processes as if it were one."""
+    return Sighting(
+        begun=sum(each.begun for each in seen),
+        ended=sum(each.ended for each in seen),
+        valid=sum(each.valid for each in seen),
+        calls=sum(each.calls for each in seen),
+    )
 
 
 def _forget(corpus: Path, victim: bytes) -> None:

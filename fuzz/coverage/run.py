@@ -22,6 +22,7 @@ from fuzz.coverage.dictionary import words
 from fuzz.coverage.marker import Marker
 from fuzz.coverage.mutator import Form, Mutator
 from fuzz.coverage.orders import Orders
+from fuzz.crashes.standing import standing
 from fuzz.native.loaded import assert_ordered
 from fuzz.store import Store
 from oracles.records import Finding, finding
@@ -64,9 +65,7 @@ class _Sink:
 
 
 def _sink(given: Orders) -> _Sink:
-    known = set(given.known)
-    if _CRASHES.is_dir():
-        known |= Store(_CRASHES).signatures()
+    known = {*given.known, *standing(_CRASHES)}
     if not given.out:
         return _Sink(None, known)
     store = Store(Path(given.out))

@@ -14,6 +14,7 @@ from fuzz.crashes.asker import Asker, Run, family, faults_of, is_server, without
 from fuzz.crashes.same import same
 from fuzz.crashes.shelf import Entry
 from fuzz.crashes.simpler import order
+from fuzz.crashes.standing import is_fixed
 from oracles.records import Finding
 from oracles.transcript_kinds import manner
 
@@ -22,7 +23,7 @@ __all__ = ["Asker", "Refusal", "Run", "Show", "faults_of", "sort"]
 Show = Callable[[Entry], Collection[Finding] | str]
 """What an entry shows in a fresh process, or why it does not show its finding there."""
 
-_GRAVITY = ("non-action", "session", "outbound", "liveness", "reply", "transcript", "agreement")
+_GRAVITY = ("non-action", "session", "liveness", "reply", "transcript", "agreement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,13 @@ class Refusal:
 
 @dataclass(slots=True)
 class _Desk:
-    """What is taken so far, and what each of that shows."""
+    """What is taken so far, and what each of that shows.
+
+    ``fixed`` is on file too, yet a fault that comes back by other bytes is news.
+    """
 
     taken: list[Entry]
+    fixed: Sequence[Entry]
     show: Show
     faults: Mapping[str, str]
     asker: Asker | None
@@ -45,12 +50,25 @@ class _Desk:
 
     def refuses(self, entry: Entry) -> str:
         """Why an entry is not taken; ``""`` where it is."""
-        return self._known(entry) or self._symptom(entry) or self._unshown(entry)
+        return (
+            self._known(entry)
+            or self._mended(entry)
+            or self._symptom(entry)
+            or self._unshown(entry)
+        )
 
     def _known(self, entry: Entry) -> str:
         test = same(entry.metadata.finding())
         other = next((each for each in self.taken if test(each.metadata.finding())), None)
         return f"is known already, as {other.id} ({other.metadata.status})" if other else ""
+
+    def _mended(self, entry: Entry) -> str:
+        target = entry.metadata.target
+        for other in self.fixed:
+            if other.case == entry.case and other.metadata.target == target:
+                again = f"wirefence crashes mark {other.id} open"
+                return f"has the bytes of {other.id} (fixed): if that fails again, {again}"
+        return ""
 
     def _symptom(self, entry: Entry) -> str:
         fault = self.faults.get(entry.metadata.signature)
@@ -127,15 +145,17 @@ def sort(
     """Divide minimized findings into one for each fault, and those refused.
 
     Without ``run`` every signature is taken that is not known. The gravest stands for a fault,
-    among equals the simplest.
+    among equals the simplest. What is known as ``fixed`` and shows again is taken.
     """
+    fixed = [each for each in known if is_fixed(each)]
+    known = [each for each in known if not is_fixed(each)]
     faults: Mapping[str, str] = {}
     asker = Asker(run) if run else None
     if asker is not None:
         families = {family(each) for each in entries if is_server(each)}
         asked = [each for each in [*known, *entries] if family(each) in families]
         faults = faults_of(asked, asker)
-    desk = _Desk(list(known), show, faults, asker)
+    desk = _Desk(list(known), fixed, show, faults, asker)
     refused = []
     for entry in sorted(entries, key=_gravest_first):
         if why := desk.refuses(entry):

@@ -16,6 +16,7 @@ from fuzz.crashes.replay import STILL, replay
 from fuzz.crashes.rerun import Runners, subject_of
 from fuzz.crashes.shelf import Entry, scan
 from fuzz.crashes.show import as_index, cut
+from fuzz.crashes.standing import is_aside, is_fixed
 from fuzz.errors import UsageError
 from fuzz.store import Store
 from oracles.records import Finding
@@ -35,8 +36,9 @@ def sort_out(
     """Divide findings into those to commit, one for each fault, and those refused.
 
     Refused is what is known by its signature, what is another symptom of a fault that is known or
-    taken (unless ``each``), and what does not show its finding in a fresh process. Give minimized
-    findings: in others the cause cannot be told.
+    taken (unless ``each``), and what does not show its finding in a fresh process. Of what is known
+    as ``fixed``, only the very bytes are refused. Give minimized findings: in others the cause
+    cannot be told.
     """
     with ExitStack() as stack:
         kept: dict[str, Runners] = {}
@@ -68,18 +70,25 @@ def _shown(entry: Entry, patience: float) -> Collection[Finding] | str:
 def commit(entries: Sequence[Entry], folder: Path, *, branch: str = "", message: str = "") -> str:
     """Commit reproducers below ``folder`` with its index page; return the commit's hash.
 
-    Nothing is pushed. Raises UsageError for a dirty index or what git says, with nothing changed.
+    A fixed reproducer whose fault came back is kept beside what takes its place. Nothing is pushed.
+    Raises UsageError for a dirty index or what git says, with nothing changed.
     """
     repository = Repository.around(folder)
     place = _place(repository, folder)
+    wanted = {entry.metadata.signature for entry in entries}
+    mended = [
+        each
+        for each in scan(folder).entries
+        if is_fixed(each) and not is_aside(each) and each.metadata.signature in wanted
+    ]
 
     def write(checkout: Path) -> None:
         store = Store(checkout / place)
-        for entry in entries:
+        for entry in (*mended, *entries):  # the branch may not know yet that it was fixed
             store.put(entry.metadata, entry.case.data)
         write_index(checkout / place)
 
-    made = repository.commit(write, place, message or _message(entries), branch)
+    made = repository.commit(write, place, message or _message(entries, mended), branch)
     if not made:
         raise UsageError("there is nothing to commit", "see wirefence crashes list")
     return made
@@ -88,6 +97,7 @@ def commit(entries: Sequence[Entry], folder: Path, *, branch: str = "", message:
 def waiting(folder: Path, branch: str) -> list[Entry]:
     """Reproducers of ``folder`` that are on a branch only, committed there by earlier rounds.
 
+    A fault that is fixed here waits there where it came back by other bytes.
     Of their paths only the names mean anything. Raises UsageError.
     """
     if not branch:
@@ -97,8 +107,15 @@ def waiting(folder: Path, branch: str) -> list[Entry]:
         if checkout is None:
             return []
         there = scan(checkout / _place(repository, folder)).entries
-    here = scan(folder).signatures()
-    return [entry for entry in there if entry.metadata.signature not in here]
+    here = scan(folder).entries
+    stand = {each.metadata.signature for each in here if not is_fixed(each)}
+    mended = {(each.metadata.signature, each.case) for each in here if is_fixed(each)}
+    return [
+        each
+        for each in there
+        if each.metadata.signature not in stand
+        and (each.metadata.signature, each.case) not in mended
+    ]
 
 
 def _place(repository: Repository, folder: Path) -> Path:
@@ -121,14 +138,16 @@ def write_index(folder: Path) -> bool:
     return True
 
 
-def _message(entries: Sequence[Entry]) -> str:
+def _message(entries: Sequence[Entry], mended: Collection[Entry]) -> str:
+    back = {each.metadata.signature for each in mended}
     count = len(entries)
     if count == 1:
         title = f"Reproduce {entries[0].metadata.rule} in {entries[0].metadata.target}"
     else:
         title = f"Reproduce {count} faults"
     lines = [
-        f"- {entry.id} {m.target}: {m.rule} ({m.status}, {m.size:,} bytes): {cut(m.summary, 120)}"
+        f"- {entry.id} {m.target}: {m.rule} ({m.status}, {m.size:,} bytes"
+        f"{'; came back after it was fixed' * (m.signature in back)}): {cut(m.summary, 120)}"
         for entry in entries
         for m in (entry.metadata,)
     ]

@@ -22,6 +22,8 @@ from fuzz.crashes.same import same
 from fuzz.crashes.schema import Metadata
 from fuzz.crashes.shelf import Entry
 from fuzz.crashes.simpler import order
+from fuzz.crashes.standing import is_aside
+from fuzz.errors import UsageError
 from fuzz.store import Store, case_from_bytes, place_of
 from oracles.records import Finding
 from strategies.records import Case
@@ -171,8 +173,13 @@ def minimize(entry: Entry, store: Store, terms: Terms, tell: Tell) -> Minimized:
     """Reduce a reproducer in place, keeping its finding; ``store`` is where it lies.
 
     Ctrl-C and any error leave the best so far on disk and are raised. Raises UsageError and
-    TargetError where the target cannot be run.
+    TargetError where the target cannot be run, UsageError for a fixed one whose place is taken.
     """
+    if is_aside(entry):
+        raise UsageError(
+            f"{entry.id} is fixed, and its place is that of what came back",
+            f"where it fails again, wirefence crashes mark {entry.id} open first",
+        )
     subject = subject_of(entry.metadata)
     with Runners(subject, max(1, terms.workers), terms.patience) as runners:
         session = _Session(entry, store, runners, tell)

@@ -29,6 +29,7 @@ from fuzz.crashes.minimize import Minimized, Terms, minimize
 from fuzz.crashes.replay import ERROR, Replayed, exit_code, replay_all
 from fuzz.crashes.shelf import Entry, Problem, Shelf, scan
 from fuzz.crashes.show import cut
+from fuzz.crashes.standing import forget_fixed, is_fixed
 from fuzz.drivers import corpus
 from fuzz.errors import FOUND, NOTHING, USAGE, UsageError
 from fuzz.events import Event, Finished, Listener, Progress, Tally
@@ -234,11 +235,14 @@ def _replay(config: Nightly, report: Report, say: Say) -> None:
 
 
 def _campaign(config: Nightly, report: Report, notes: _Notes, listener: Listener) -> None:
-    """Spend what is left of the budget. Findings go to disk one by one."""
+    """Spend what is left of the budget. Findings go to disk one by one.
+
+    Raises KeyboardInterrupt where that ended it: the round is to be gone on with, not to be closed.
+    """
     work, left = Path(config.work), config.seconds - notes.spent
     if left < 1:
         return
-    before, told = notes.spent, [0.0]
+    before, told, reasons = notes.spent, [0.0], list[str]()
 
     def listen(event: Event) -> None:
         listener(event)
@@ -248,6 +252,7 @@ def _campaign(config: Nightly, report: Report, notes: _Notes, listener: Listener
             _write(work, notes)
         elif isinstance(event, Finished):
             report.tally, report.seconds = event.tally, event.seconds
+            reasons.append(event.reason)
             notes.spent = config.seconds if event.reason == "done" else notes.spent
             _write(work, notes)
 
@@ -258,13 +263,19 @@ def _campaign(config: Nightly, report: Report, notes: _Notes, listener: Listener
     given += hypothesis_cases(seed, _HYPOTHESIS_CASES)
     plan = Plan(config.targets, seed, config.versions, config.profile)
     budget = Budget(left, None, config.workers, config.patience)
-    signatures = frozenset(entry.metadata.signature for entry in known)
-    campaign(plan, budget, work / "findings", listen, given=given, known=signatures)
+    forget_fixed(work / "findings", known)
+    campaign(plan, budget, work / "findings", listen, given=given, known=_standing(known))
+    if "interrupted" in reasons:
+        raise KeyboardInterrupt
 
 
 def _known(config: Nightly, report: Report) -> list[Entry]:
     """Reproducers, those that wait on the branch too."""
     return [*scan(Path(config.reproducers)).entries, *report.waiting]
+
+
+def _standing(known: Sequence[Entry]) -> frozenset[str]:
+    return frozenset(entry.metadata.signature for entry in known if not is_fixed(entry))
 
 
 def _minimize(config: Nightly, report: Report, notes: _Notes, say: Say) -> None:
@@ -286,9 +297,9 @@ def _minimize(config: Nightly, report: Report, notes: _Notes, say: Say) -> None:
 
 
 def _new(config: Nightly, report: Report) -> Shelf:
-    """Findings that are no reproducers yet."""
+    """Findings that are no reproducers yet, or are of faults that were fixed."""
     found = scan(Path(config.work) / "findings", findings=True)
-    known = {entry.metadata.signature for entry in _known(config, report)}
+    known = _standing(_known(config, report))
     report.problems += [each for each in found.problems if each not in report.problems]
     fresh = [each for each in found.entries if each.metadata.signature not in known]
     return Shelf(tuple(fresh), found.problems)

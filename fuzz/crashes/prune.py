@@ -12,6 +12,7 @@ from pathlib import Path
 from fuzz.crashes.commit import write_index
 from fuzz.crashes.shelf import Entry, Problem, scan
 from fuzz.crashes.show import as_index, cut
+from fuzz.crashes.standing import is_fixed
 from fuzz.errors import UsageError
 from fuzz.store import Store
 
@@ -20,7 +21,7 @@ __all__ = ["Pruned", "prune"]
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was taken away (or would be), a line each, and the problems that are left."""
+    """What was taken away (or would be), or looks like it and stays; and the problems left."""
 
     lines: tuple[str, ...]
     left: tuple[Problem, ...]
@@ -29,6 +30,7 @@ class Pruned:
 def prune(folder: Path, findings: Path, *, really: bool) -> Pruned:
     """Take away leftovers of kills in both directories, and findings that are reproducers already.
 
+    What has the name of a reproducer and other bytes stays, and what may be a fixed fault again.
     Without ``really``, only say so. Raises UsageError where something cannot be deleted.
     """
     kept, loose = scan(folder), scan(findings, findings=True)
@@ -36,8 +38,8 @@ def prune(folder: Path, findings: Path, *, really: bool) -> Pruned:
     known = {entry.path.name: entry for entry in kept.entries}
     lines = [_leftover(each, really=really) for each in problems if each.redundant]
     for entry in loose.entries:
-        if entry.path.name in known:
-            lines.append(_known(entry, known[entry.path.name], findings, really=really))
+        if other := known.get(entry.path.name):
+            lines.append(_known(entry, other, findings, really=really))
     lines += _index(folder, kept.entries, really=really)
     return Pruned(tuple(lines), tuple(each for each in problems if not each.redundant))
 
@@ -54,9 +56,14 @@ def _leftover(found: Problem, *, really: bool) -> str:
 
 
 def _known(entry: Entry, other: Entry, findings: Path, *, really: bool) -> str:
+    name, filed = cut(str(entry.path)), cut(str(other.path))
+    if entry.case != other.case:
+        return f"kept  {name}  has other bytes than {filed} ({other.metadata.status})"
+    if is_fixed(other):
+        return f"kept  {name}  is {filed}, which is fixed: replay says whether it fails again"
     if really:
         Store(findings).drop(entry.path)
-    return f"{_did(really=really)}  {cut(str(entry.path))}  is on file as {cut(str(other.path))}"
+    return f"{_did(really=really)}  {name}  is on file as {filed}"
 
 
 def _index(folder: Path, entries: tuple[Entry, ...], *, really: bool) -> list[str]:

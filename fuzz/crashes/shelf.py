@@ -87,31 +87,43 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _look(folder: Path, path: Path) -> Entry | Problem | None:
-    companion = path.suffix in COMPANIONS and path.with_suffix(".frame").exists()
-    if companion or (path.parent == folder and path.name in _PAGES):
-        return None
+    if path.suffix == ".frame":
+        return _pair(folder, path)
+    page = path.parent == folder and path.name in _PAGES
+    return None if page else _beside(path)
+
+
+def _beside(path: Path) -> Problem | None:
+    """What is wrong with a file that does not hold the bytes of a reproducer."""
     if path.name.startswith(".") and path.suffix == ".part":
         return Problem(path, "was being written when a process was killed", redundant=True)
-    if path.suffix == ".json":
-        orphan = not path.with_suffix(".frame").exists()
-        return Problem(path, "has no bytes (.frame) beside it: restore them") if orphan else None
-    if path.suffix != ".frame":
+    if path.suffix not in (".json", *COMPANIONS):
         return Problem(path, "is neither bytes (.frame) nor metadata (.json)")
+    if path.with_suffix(".frame").exists():
+        return None
+    if path.suffix == ".json":
+        return Problem(path, "has no bytes (.frame) beside it: restore them")
+    # It is written before its finding; where there is metadata, it may be all that tells of bytes.
+    alone = not path.with_suffix(".json").exists()
+    return Problem(path, "has no bytes (.frame) beside it", redundant=alone)
+
+
+def _pair(folder: Path, path: Path) -> Entry | Problem:
     if not path.with_suffix(".json").exists():
         return Problem(
             path, "has no metadata (.json) beside it: file it with wirefence crashes add"
         )
-    return _pair(folder, path)
-
-
-def _pair(folder: Path, path: Path) -> Entry | Problem:
     try:
         metadata, case = Store(folder).get(path)
     except UsageError as error:
         return Problem(path, f"is unusable: {error.cause}: {error.hint}")
-    place = place_of(metadata.finding())
-    if path not in (folder / place, folder.parent / place):  # all, or those of one oracle
-        return Problem(path, f"is misplaced: by its signature it belongs at {place}")
+    found = metadata.finding()
+    places = [place_of(found)]
+    if metadata.status == "fixed":
+        places.append(place_of(found, metadata.sha256))
+    # All, or those of one oracle.
+    if all(path not in (folder / place, folder.parent / place) for place in places):
+        return Problem(path, f"is misplaced: by its signature it belongs at {places[0]}")
     return Entry(path, metadata, case)
 
 

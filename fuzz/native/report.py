@@ -1,4 +1,4 @@
-"""A sanitizer's report as a finding, whose signature is the kind of fault and where it was.
+"""A sanitizer's report, read for the kind of its fault and where that was.
 
 The key insight: addresses, sizes and lines differ from run to run and from build to build. What
 stays is the kind of fault and the functions nearest to it, between the sanitizer's own frames above
@@ -13,9 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from oracles.records import Finding, finding
-
-__all__ = ["SanitizerReport", "read_report", "sanitizer_finding"]
+__all__ = ["SanitizerReport", "read_report"]
 
 _DEPTH = 3
 _ERROR = re.compile(
@@ -59,18 +57,6 @@ class SanitizerReport:
     def sentence(self) -> str:
         """The fault and its innermost function, for people."""
         return f"{self.tool}: {self.fault}" + (f" in {self.frames[0]}" if self.frames else "")
-
-
-def sanitizer_finding(text: str, target: str) -> Finding | None:
-    """The finding of the first sanitizer report in ``text``; None where there is no report.
-
-    ``target`` is the library or fuzz target that ran, e.g. ``ujson/native``. Rule ``live-crash``:
-    a read or write outside its memory ends a process, now or on a worse day.
-    """
-    report = read_report(text)
-    if report is None:
-        return None
-    return finding("liveness", "live-crash", target, report.kind, report.sentence)
 
 
 def read_report(text: str) -> SanitizerReport | None:

@@ -61,6 +61,29 @@ def test_a_value_to_be_written_is_no_input_and_has_no_size(run):
     assert "smallest nan" not in out
 
 
+@pytest.mark.parametrize(
+    ("raw", "interrupted", "code"),
+    [(b"NaN", False, 1), (b"NaN", True, 1), (b"1", False, 0), (b"1", True, 2)],
+)
+def test_no_difference_is_a_verdict_of_a_whole_run_only(run, monkeypatch, raw, interrupted, code):
+    def explore(self, _origin):
+        self.only([raw])
+        self.tally.interrupted = interrupted
+
+    monkeypatch.setattr("fuzz.compare.session._speeds", lambda _: [])
+    monkeypatch.setattr("fuzz.compare.session._written", lambda *_: None)
+    monkeypatch.setattr("fuzz.compare.run.Explorer.run", explore)
+    assert run("compare", "json", "orjson", "--seconds", "3")[0] == code
+
+
+def test_lines_of_transcripts_that_are_left_out_are_said(monkeypatch, tmp_path, capsys):
+    (tmp_path / "x.transcript").write_text("> C:\\x\n> \\\n")
+    monkeypatch.setattr("fuzz.commands.compare.prepare", lambda *_, **__: pytest.fail("too late"))
+    with pytest.raises(pytest.fail.Exception):
+        cli.main([*NAN, "--corpus", str(tmp_path)], standalone_mode=False)
+    assert "2 lines of transcripts are not escaped" in capsys.readouterr().err
+
+
 def test_ctrl_c_while_speed_is_measured_ends_the_comparison(run, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from fuzz.compare.corpus import reproducers, traffic
+from fuzz.compare.corpus import reproducers, traffic, unreadable
 from fuzz.compare.exhaustive import SHAPES, in_short
 from fuzz.compare.mutation import block
 from fuzz.compare.notation import parse, readable, spelled
@@ -120,6 +120,21 @@ def test_files_transcripts_and_json_lines_are_read(tmp_path):
     assert list(traffic([tmp_path / "whole.json"])) == [b'{\n"a": 1}\n', b"{", b'"a": 1}']
     assert list(traffic([tmp_path / "x.transcript"])) == [b'{"a":"\xff"}', b"{'b'}", b"[1"]
     assert len(list(traffic([tmp_path]))) == 6
+
+
+@pytest.mark.parametrize("line", [r"C:\x", r"\xg1", "\\", r"\q", r"\400", r'"\u0061"'])
+def test_a_line_of_a_transcript_that_gate_did_not_write_is_left_out_and_counted(tmp_path, line):
+    (tmp_path / "x.transcript").write_text(f"> {line}\n> 1\\n\n< \\x00\\'\n# \\\n")
+    (tmp_path / "x.txt").write_text("> \\\n")
+    assert list(traffic([tmp_path / "x.transcript"])) == [b"1", b"\0'"]
+    assert unreadable([tmp_path]) == 1
+
+
+def test_every_byte_of_a_transcript_is_read_as_gate_shows_it(tmp_path):
+    raw = bytes(byte for byte in range(256) if byte != 10) + b"'\""
+    (tmp_path / "x.transcript").write_text(f"> {repr(raw)[2:-1]} (no LF)\n")
+    assert list(traffic([tmp_path])) == [raw]
+    assert unreadable([tmp_path]) == 0
 
 
 def test_a_corpus_that_is_not_there_is_named(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from fuzz.coverage.checks import NAMES, check_of, cuts_of, version_of
 from fuzz.coverage.mutator import Mutator
-from fuzz.coverage.seeds import inputs
+from fuzz.coverage.process import seeds_of
 from fuzz.errors import UsageError
 from fuzz.store import case_from_bytes
 from oracles.records import Finding
@@ -18,6 +18,11 @@ from strategies.records import VERSIONS
 def scramble(data: bytes, most: int) -> bytes:
     at = len(data) // 2
     return (data[:at] + b"\x00" + data[at + 1 :])[:most]
+
+
+def seeds(name: str) -> list[bytes]:
+    """The committed seed corpus of a target."""
+    return [path.read_bytes() for path in sorted(seeds_of(name).iterdir())]
 
 
 def nothing(_: object) -> None:
@@ -81,7 +86,7 @@ def test_two_calls_of_one_action_are_no_finding() -> None:
         b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"record",'
         b'"arguments":{"%b":"same"}}}\n'
     )
-    opening = next(data for data in inputs("fuzz_gateway") if b"2025-11-25" in data)
+    opening = next(data for data in seeds("fuzz_gateway") if b"2025-11-25" in data)
     session = b"".join(opening.splitlines(keepends=True)[:2])
     data = session + call % (77, b"action") + call % (78, b"\\u0061ction")
     assert check(data) == []
@@ -113,6 +118,6 @@ def test_names_that_mean_nothing_are_a_usage_error(name: str, targets: list[str]
 @pytest.mark.parametrize("name", NAMES)
 def test_seeds_run_clean(name) -> None:
     check = check_of(name, [], nothing)
-    found: list[Finding] = [each for data in inputs(name) for each in check(data)]
+    found: list[Finding] = [each for data in seeds(name) for each in check(data)]
     assert found == []
-    assert check.valid == sum(1 for _ in inputs(name))
+    assert check.valid == len(seeds(name)) > 0

@@ -15,7 +15,9 @@ import pytest
 
 from fuzz.cli import cli
 from fuzz.commands import fuzz as fuzz_command
-from fuzz.coverage.explore import Request, explore
+from fuzz.coverage.explore import Pool, Request, explore
+from fuzz.coverage.marker import Sighting
+from fuzz.coverage.process import Progress
 from fuzz.errors import UsageError
 from fuzz.events import Event, Explored, Finished, Found, Started, Tally
 from fuzz.store import Store, read_case
@@ -47,6 +49,28 @@ def request(folder: Path, target: str, **more) -> Request:
     return Request(
         "fuzz_gateway", folder / "corpus", folder / "out", (target,), seconds=GUARD, **more
     )
+
+
+def test_the_figures_of_a_process_that_died_are_kept(tmp_path: Path, monkeypatch) -> None:
+    class Gone:
+        code, text = -9, ""
+        progress = Progress(Sighting(begun=8, ended=7, valid=5, calls=3, running=b"x"))
+
+        def look(self) -> Progress:
+            return self.progress
+
+        def victim(self) -> None:
+            return None
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(Pool, "start", lambda pool: pool.running.append(Gone()))
+    pool = Pool(request(tmp_path, "planted:healthy"))
+    for count in (1, 2, 3):
+        pool.start() if count == 1 else pool.look()
+        said = pool.explored(1.0, 0)
+        assert (said.executions, said.valid, said.calls) == (7 * count, 5 * count, 3 * count)
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,12 @@ from fuzz.campaign import Budget, campaign
 from fuzz.crashes import nightly as module
 from fuzz.crashes.config import Nightly, load
 from fuzz.crashes.nightly import nightly
+from fuzz.crashes.schema import Status
 from fuzz.crashes.shelf import scan
 from fuzz.errors import UsageError
+from fuzz.events import Finished, Listener, Tally
 from fuzz.plan import Plan
+from fuzz.store import Store
 from tests.crashes.conftest import CALL, ROOT, Git, Wirefence, filed, noisy
 
 QUICK = """
@@ -175,6 +178,46 @@ def test_a_round_that_was_killed_goes_on_with_what_is_left(here, monkeypatch: py
     assert budgets == [pytest.approx(2.0)]
     assert report.faults
     assert not notes.exists()
+
+
+def test_a_campaign_that_is_told_to_end_ends_the_round_which_can_be_gone_on_with(
+    here, monkeypatch: pytest.MonkeyPatch
+):
+    configure(here)
+    config = load(here / "wirefence.toml")
+
+    def ended(_plan: Plan, _budget: Budget, out: Path, listener: Listener, **_: Any) -> int:
+        filed(out, noisy(b"\xef\xbb\xbf" + CALL % (99, 99)), config.targets[0])
+        listener(Finished(1.5, Tally(), 1, "interrupted"))
+        return 1
+
+    monkeypatch.setattr(module, "campaign", ended)
+    monkeypatch.setattr(module, "minimize", lambda *_: pytest.fail("went on"))
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            nightly(config, lambda _: None, lambda _: None)
+    assert scan(here / ".wirefence/findings").entries
+    assert json.loads((here / ".wirefence/nightly.json").read_text())["attempt"] == 1
+
+
+@pytest.mark.parametrize(("status", "count"), [("open", 0), ("fixed", 1)])
+def test_a_round_tells_of_a_fixed_fault_that_came_back(
+    here, monkeypatch: pytest.MonkeyPatch, status: Status, count: int
+):
+    (here / "wirefence.toml").write_text(QUICK.replace("planted:takes-byte-order-mark", "ujson"))
+    entry = filed(here / "crashes", b"[NaN]", "parser:ujson", "nan")
+    Store(here / "crashes").put(replace(entry.metadata, status=status), entry.case.data)
+    seen: list[frozenset[str]] = []
+
+    def found(*_: Any, known: frozenset[str], **__: Any) -> int:
+        seen.append(known)
+        filed(here / ".wirefence/findings", b"NaN", "parser:ujson", "nan")
+        return 1
+
+    monkeypatch.setattr(module, "campaign", found)
+    report = nightly(load(here / "wirefence.toml"), lambda _: None, lambda _: None)
+    assert len(report.faults) == count
+    assert (entry.metadata.signature in seen[0]) == (not count)
 
 
 def test_the_corpus_is_bounded_and_large_inputs_go_first(tmp_path: Path):

@@ -102,6 +102,27 @@ def test_companions_of_a_finding_are_no_strangers_and_go_with_it(tmp_path):
     assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
 
 
+@pytest.mark.parametrize("suffix", [".transcript", ".stderr"])
+def test_what_a_kill_left_of_a_finding_that_was_never_filed_goes(
+    here, wirefence: Wirefence, suffix: str
+):
+    path = put(here / "crashes")
+    alone = path.with_name("reply-x-0123.frame").with_suffix(suffix)
+    for each in (alone, path.with_suffix(suffix)):
+        each.touch()
+    assert wirefence("crashes", "list").code == 1
+    assert wirefence("crashes", "prune", "--write").code == 0
+    assert [alone.exists(), path.with_suffix(suffix).exists()] == [False, True]
+
+
+def test_a_transcript_stays_that_may_tell_of_lost_bytes(here, wirefence: Wirefence):
+    path = put(here / "crashes")
+    path.with_suffix(".transcript").touch()
+    path.unlink()
+    assert wirefence("crashes", "prune", "--write").code == 1
+    assert path.with_suffix(".transcript").exists()
+
+
 def test_replaced_bytes_are_described_at_every_moment(tmp_path, monkeypatch):
     path = put(tmp_path)
     replace = Path.replace
