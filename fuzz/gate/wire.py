@@ -3,6 +3,7 @@
 The key insight: the grammar's damage knows one abstract call, ``record`` with an ``action``. So a
 frame is damaged in those words and then reworded for the tool of the server: the damage stays what
 its name says, and a call that it smuggles in is one that the server would really execute.
+What the user named like one of these words is spelled otherwise, so that it is never taken for one.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ _ABSTRACT = re.compile(rb'\{"action":"(wf[0-9a-z]*)"\}')
 _ACTION = re.compile(rb'"(action|ACTION|Action|\\u0061ction)"(?::"(wf[0-9a-z]*)")?')
 _NAME = re.compile(rb'"(?:record|admin_reset)"')
 _WORDS = re.compile(rb'"(?:record|admin_reset|action|ACTION|Action|\\u0061ction)"')
+_OURS = re.compile(rb'("(?:record|admin_reset|action|ACTION|Action|\\u0061ction))(")')
 _CALL = re.compile(
     rb'"method":"tools/call","params":\{("_meta":\{[^{}]*\{\}\},)?'
     rb'"name":"(?:record|admin_reset)","arguments":\{"action":"wf[0-9a-z]*"\}\}'
@@ -137,6 +139,9 @@ def listing(version: Version, ident: bytes, nonce: str = "") -> Frame:
 class Wording:
     """How the abstract call is said to one server.
 
+    What of it is an abstract word by chance has its last letter as an escape, which is the same
+    string to every reader of JSON: rewording meets it twice where damage is done to sent bytes.
+
     ``key`` is the argument that is a string with ``{nonce}`` in it, ``""`` where none is (then the
     arguments are always the same, or hold the name deeper); ``value`` is that string. ``others``
     are the remaining members, raw. Without a nominee, ``tools/list`` stands for a call.
@@ -159,11 +164,12 @@ class Wording:
             (k for k, v in members.items() if isinstance(v, str) and "{nonce}" in v and k), ""
         )
         others = tuple(
-            b"%b:%b" % (json.dumps(name).encode(), json.dumps(value).encode())
+            _kept(b"%b:%b" % (json.dumps(name).encode(), json.dumps(value).encode()))
             for name, value in members.items()
             if name != key
         )
-        return cls(tool, key, str(members.get(key, "")), others, json.dumps(members))
+        whole = _kept(json.dumps(members).encode()).decode()
+        return cls(tool, key, str(members.get(key, "")), others, whole)
 
     def call(self, version: Version, ident: bytes, nonce: str, meta: bytes = b"") -> Frame:
         """A good call in abstract words, to be damaged and then reworded."""
@@ -192,28 +198,35 @@ class Wording:
         if not _WORDS.search(raw):  # as in most frames, and each is asked many times
             return raw
         raw = _ABSTRACT.sub(lambda match: self._full(match[1].decode()), raw)
-        if self.key:
+        if self.key and (self.key, self.value) != ("action", "{nonce}"):
             raw = _ACTION.sub(self._member, raw)
-        return _NAME.sub(lambda _: self.tool, raw)
+        called = self.tool if _NAME.fullmatch(self.tool) else _kept(self.tool)
+        return _NAME.sub(lambda _: called, raw)
 
     def _full(self, nonce: str) -> bytes:
         return self._abstract(nonce) if self.key else self._arguments(nonce)
 
     def _member(self, match: re.Match[bytes]) -> bytes:
-        name = b'"%b"' % _spelled(self.key, match[1])
+        name = _kept(b'"%b"' % _spelled(self.key, match[1]))
         if match[2] is None:
             return name
-        return name + b":" + json.dumps(self.value.replace("{nonce}", match[2].decode())).encode()
+        value = json.dumps(self.value.replace("{nonce}", match[2].decode())).encode()
+        return name + b":" + _kept(value)
 
 
 def _members(nominee: Nominee) -> dict[str, object]:
     try:
         members = json.loads(nominee.arguments)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"--args is no JSON ({error})", 'give one such as {"x": 1}') from None
     if not isinstance(members, dict):
         raise UsageError("--args is no JSON object", 'give an object such as {"x": 1}')
     return members
+
+
+def _kept(text: bytes) -> bytes:
+    """The same JSON, spelled so that none of its strings is an abstract word."""
+    return _OURS.sub(lambda match: b"%b\\u%04x%b" % (match[1][:-1], match[1][-1], match[2]), text)
 
 
 def _listed(match: re.Match[bytes]) -> bytes:

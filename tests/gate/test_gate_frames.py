@@ -18,7 +18,14 @@ from strategies.damage import OPERATORS
 def call(nominee: Nominee, role: str = "t"):
     wording, names = Wording.of(nominee), Names(7)
     made = wording.call("2025-11-25", names.ident(role), names.action(role))
-    return json.loads(wording.reword(made.raw)), names.action(role)
+    worded = wording.reword(made.raw)
+    assert wording.reword(worded) == worded  # as what is damaged in the server's words is
+    return json.loads(worded, object_pairs_hook=once), names.action(role)
+
+
+def once(members):
+    assert len(dict(members)) == len(members)
+    return dict(members)
 
 
 @pytest.mark.parametrize(
@@ -29,11 +36,19 @@ def call(nominee: Nominee, role: str = "t"):
         ('{"path":"{nonce}","content":"{nonce}"}', {"path": "N", "content": "N"}),
         ('{"list":[{"name":"{nonce}"}]}', {"list": [{"name": "N"}]}),
         ('{"fixed":true}', {"fixed": True}),
+        ('{"action":"create","name":"{nonce}"}', {"action": "create", "name": "N"}),
+        ('{"kind":"record","text":"{nonce}"}', {"kind": "record", "text": "N"}),
+        ('{"text":"{nonce}","of":["Action"]}', {"of": ["Action"], "text": "N"}),
+        ('{"record":"{nonce}","action":1}', {"action": 1, "record": "N"}),
+        ('{"action":"a/{nonce}b"}', {"action": "a/Nb"}),
+        ('{"list":[{"action":"{nonce}"}]}', {"list": [{"action": "N"}]}),
+        ('{"x":"\\"record","text":"{nonce}\\"action"}', {"x": '"record', "text": 'N"action'}),
     ],
 )
-def test_a_good_call_is_worded_as_it_was_nominated(arguments, sent):
-    message, nonce = call(Nominee("a tool", arguments))
-    assert message["params"]["name"] == "a tool"
+@pytest.mark.parametrize("tool", ["a tool", "act", "action", "record", "admin_reset"])
+def test_a_good_call_is_worded_as_it_was_nominated(arguments, sent, tool):
+    message, nonce = call(Nominee(tool, arguments))
+    assert message["params"]["name"] == tool
     assert message["params"]["arguments"] == json.loads(json.dumps(sent).replace("N", nonce))
 
 
