@@ -35,7 +35,6 @@ __all__ = [
 ]
 
 _PLAIN_EVERY = 10.0
-_LONGEST_WORDS = 200
 _ERROR = re.compile(rb"[\w.:]*(?:Error|Exception|panic|fatal error)\b|thread '.*' panicked")
 _CUT = {
     "interrupted": " (interrupted)",
@@ -51,11 +50,12 @@ def printable(text: str) -> str:
 def last_words(stderr: bytes) -> str:
     """The line of stderr that says most likely why a process ended, behind a semicolon; or ``""``.
 
-    Runtimes put their version, or a note on how to see more, behind the error itself.
+    Runtimes put their version, or a note on how to see more, behind the error itself. The line is
+    whole and may hold secrets: whoever shows it hides them, and then cuts.
     """
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line for line in lines if _ERROR.match(line)]
-    last = (errors or lines or [b""])[-1][:_LONGEST_WORDS].decode(errors="replace")
+    last = (errors or lines or [b""])[-1].decode(errors="backslashreplace")
     return f"; its last words on stderr: {last}" if last else ""
 
 

@@ -21,6 +21,7 @@ from fuzz.crashes.same import same
 from fuzz.crashes.schema import Status, describe
 from fuzz.crashes.shelf import Entry, scan
 from fuzz.errors import UsageError
+from fuzz.gate.label import label_of
 from fuzz.store import Store, place_of
 from oracles.records import Finding
 from strategies.records import Case
@@ -87,7 +88,7 @@ def _subject(launch: Launch | None, wanted: Wanted) -> Subject:
         options = {"python": wanted.python} if wanted.python else {}
         return Subject(" to ".join(wanted.sides), sides=wanted.sides, options=options)
     if launch is not None:
-        return Subject(wanted.target or Path(launch.argv[0]).name, launch)
+        return Subject(wanted.target or label_of(launch), launch)
     if not wanted.target:
         raise UsageError("no target was named", "give --target or the command of a server")
     return Subject(wanted.target)

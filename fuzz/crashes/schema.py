@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from fuzz.gate.redact import HIDDEN, Redactor
+from fuzz.gate.redact import HIDDEN, Redactor, without_secrets
 from oracles.records import Finding
 from strategies.records import Case, Direction, Version
 from targets.command.records import Launch
@@ -114,7 +114,7 @@ def describe(  # noqa: PLR0913 - one for each thing that may be known of a findi
         oracle=found.oracle,
         rule=found.rule,
         signature=found.signature,
-        summary=found.summary,
+        summary=without_secrets(found, Redactor.of(launch)).summary if launch else found.summary,
         target=found.target,
         status=status,
         first_seen=datetime.now(UTC).date().isoformat(),
@@ -158,8 +158,8 @@ def decode(content: bytes) -> Metadata:
 
 
 def redact(launch: Launch) -> Command:
-    """A command without what its words and variables give away as a secret."""
-    hide = Redactor.of(launch, {})
+    """A command without what its words, its variables and the environment give away as a secret."""
+    hide = Redactor.of(launch)
     shown = hide.env(launch.env)
     env = {name: value and shown[name] for name, value in launch.env.items()}
     argv = tuple(PYTHON if word == sys.executable else word for word in hide.argv(launch.argv))

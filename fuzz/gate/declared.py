@@ -27,23 +27,28 @@ def choose(tools: Sequence[Mapping[str, Any]]) -> Nominee | None:
         notes = tool.get("annotations")
         schema = tool.get("inputSchema")
         reads = isinstance(notes, dict) and notes.get("readOnlyHint") is True
-        if reads and isinstance(schema, dict) and not schema.get("required"):
-            return Nominee(str(tool.get("name")))
+        name = tool.get("name")
+        free = isinstance(schema, dict) and not schema.get("required")
+        if reads and free and isinstance(name, str):
+            return Nominee(name)
     return None
 
 
 def declaration(tool: Mapping[str, Any], nominee: Nominee) -> tuple[Tool, bool]:
-    """The tool in the contract's terms, and whether these say all that its schema says."""
+    """The tool in the contract's terms, and whether these say all that its schema says.
+
+    What in the schema is not of its type is taken as not being there.
+    """
     schema = tool.get("inputSchema")
     schema = schema if isinstance(schema, dict) else {}
     properties = schema.get("properties")
     properties = properties if isinstance(properties, dict) else {}
-    required = schema.get("required")
-    needed = set(required) if isinstance(required, list) else set()
+    needed = set(_strings(schema.get("required")))
     try:
         given = json.loads(nominee.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         given = {}
+    given = given if isinstance(given, dict) else {}
     whole = schema.get("additionalProperties", False) is False
     arguments = []
     for name, each in properties.items():
@@ -54,14 +59,17 @@ def declaration(tool: Mapping[str, Any], nominee: Nominee) -> tuple[Tool, bool]:
     return Tool(nominee.name, tuple(arguments)), whole
 
 
-def _argument(name: str, schema: object, needed: set[object]) -> Argument | None:
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(x for x in value if isinstance(x, str)) if isinstance(value, list) else ()
+
+
+def _argument(name: str, schema: object, needed: set[str]) -> Argument | None:
     if not isinstance(schema, dict) or not schema.keys() <= _PLAIN:
         return None
     kind = schema.get("type")
     if kind not in _TYPES or kind == "array" or ("enum" in schema and kind != "string"):
         return None
-    choices = tuple(c for c in schema.get("enum", ()) if isinstance(c, str))
-    return Argument(name, kind, name in needed, choices)
+    return Argument(name, kind, name in needed, _strings(schema.get("enum")))
 
 
 def _fits(argument: Argument, given: Mapping[str, object]) -> bool:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import shlex
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz.errors import UsageError
 from fuzz.gate.confirm import Confirmed
 from fuzz.gate.records import Facts, Flaw, Options, Seen
-from fuzz.gate.redact import Redactor
+from fuzz.gate.redact import Redactor, without_secrets
 from fuzz.gate.startup import cause_of
 from fuzz.store import Store, place_of
 from targets.command.records import Launch
@@ -67,9 +67,7 @@ class Filing:
         """
         given = launch = launch or self.launch
         trial = found.prepared.trial
-        finding = replace(
-            found.charge.finding, summary=self.hide.text(found.charge.finding.summary)
-        )
+        finding = without_secrets(found.charge.finding, self.hide)
         versions = {self.facts.name or self.facts.label: self.facts.release}
         settings = self.options.settings()
         cause = cause_of(finding)
@@ -109,13 +107,13 @@ class Filing:
         sent = seen.stdin or found.prepared.trial.case.data
         lines = [
             f"finding   {found.charge.finding.signature}",
-            f"summary   {found.charge.finding.summary}",
+            f"summary   {self.hide.brief(found.charge.finding.summary)}",
             f"command   {shown_command(launch, self.hide)}",
             *(f"env       {name}={value}" for name, value in self.hide.env(launch.env).items()),
             f"server    {self.facts.name} {self.facts.release}, MCP {self.facts.version}",
             "",
             *self._dialogue(sent, seen),
-            *_effects(seen),
+            *self._effects(seen),
             f"ending    {seen.ending} {seen.status}".rstrip(),
         ]
         return self.hide.text("\n".join(lines)) + "\n"
@@ -136,6 +134,12 @@ class Filing:
     def _line(self, raw: bytes) -> str:
         return evidence(raw, self.hide)
 
+    def _effects(self, seen: Seen) -> Iterator[str]:
+        """What was done, and what of it was carried: there the name of the frame may be."""
+        for e in seen.effects:
+            done, carried = (_shown(self.hide.raw(part)) for part in (e.detail, e.content))
+            yield f"! {e.recorder} {e.kind} {done} {carried}".rstrip()
+
 
 def _timed(data: bytes, marks: Sequence[tuple[float, int]]) -> Iterator[tuple[float, bytes]]:
     """Each line with the time at which it was whole. Split at LF alone: a lone CR ends no frame."""
@@ -154,11 +158,3 @@ def _named(path: Path) -> str:
 def _shown(raw: bytes) -> str:
     text = repr(raw[:_LONG])[2:-1]
     return text if len(raw) <= _LONG else f"{text} ... {len(raw):,} bytes"
-
-
-def _effects(seen: Seen) -> list[str]:
-    """What was done, and what of it was carried: there the name of the frame may be."""
-    return [
-        f"! {e.recorder} {e.kind} {_shown(e.detail)} {_shown(e.content)}".rstrip()
-        for e in seen.effects
-    ]

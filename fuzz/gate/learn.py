@@ -1,7 +1,8 @@
 """What a server tells about itself, learnt in good sessions before anything is judged.
 
 The key insight: a server that can't be talked to at all is no finding but a launch that failed,
-and each way of failing has a sentence of its own.
+and each way of failing has a sentence of its own. What it writes may be anything: of its replies
+only what has the right type is taken, and what a sentence quotes of it is without secrets.
 """
 
 from __future__ import annotations
@@ -11,19 +12,19 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from fuzz.errors import UsageError
 from fuzz.gate.declared import choose, declaration
 from fuzz.gate.lab import Lab, Watched
+from fuzz.gate.label import label_of
 from fuzz.gate.records import Facts, Nominee, Options
+from fuzz.gate.redact import Redactor
 from fuzz.gate.wire import INITIALIZED, Names, initialize, listing, ping, tokens_in
 from fuzz.report import last_words
 from strategies.contract import Policy, Tool
 from strategies.records import VERSIONS, Version
 from targets.command.memory import cpu_of_group
-from targets.command.records import Launch
 from targets.errors import TargetError
 
 __all__ = ["label_of", "learn"]
@@ -31,7 +32,10 @@ __all__ = ["label_of", "learn"]
 _NEWEST: Version = "2025-11-25"
 _LATEST: Version = "2026-07-28"
 _PAGES = 20
-_INTERPRETERS = ("python", "node", "npx", "uvx", "uv", "bun", "deno", "ruby", "java", "bash", "sh")
+_KINDS = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+_QUOTED = 200
+_SHOWN, _READ = 80, 1 << 16
+"""Bytes of stdout that are shown, and in how many secrets are looked for before they are cut."""
 
 
 @dataclass(slots=True)
@@ -79,6 +83,16 @@ class _Talk:
         self.number += 1
         return Names(self.number)
 
+    def quoted(self, text: str) -> str:
+        """What the server wrote, for a sentence."""
+        return Redactor.of(self.lab.launch).brief(text, _QUOTED)
+
+    def printed(self) -> str:
+        """The beginning of stdout as a literal, ``""`` where there is none."""
+        data = bytes(self.watched.session.process.stdout.data[:_READ])
+        shown = Redactor.of(self.lab.launch).raw(data)[:_SHOWN]
+        return repr(shown) if shown else ""
+
 
 def _object(line: bytes) -> dict[str, Any]:
     try:
@@ -86,17 +100,6 @@ def _object(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def label_of(launch: Launch) -> str:
-    """A name for the server in signatures: what its command runs, without folders and versions."""
-    words = [word.encode("utf-8", "replace").decode() for word in launch.argv]
-    if "-m" in words[:-1]:
-        return words[words.index("-m") + 1]
-    named = [Path(word).name for word in words if not word.startswith("-")]
-    while len(named) > 1 and named[0].startswith(_INTERPRETERS):
-        named.pop(0)
-    return (named[0] if named else "command").replace("|", "-") or "command"
 
 
 def learn(lab: Lab, within: float = math.inf) -> Facts:
@@ -120,11 +123,11 @@ def learn(lab: Lab, within: float = math.inf) -> Facts:
         tool, declared = _chosen(tools, nominee)
         facts = Facts(
             options.label or label_of(lab.launch),
-            str(_info(hello).get("name", "")),
-            str(_info(hello).get("version", "")),
+            _text(_info(hello).get("name")),
+            _text(_info(hello).get("version")),
             version,
             versions,
-            tuple(str(each.get("name")) for each in tools),
+            tuple(each["name"] for each in tools),
             nominee,
             tool,
             declared,
@@ -154,18 +157,21 @@ def _greet(talk: _Talk, options: Options) -> tuple[Version, Mapping[str, Any]]:
         if options.protocol is None:
             return _LATEST, _discover(talk, options)
         raise TargetError(
-            f"the server refused initialize ({_said(reply)})", "try another --protocol"
+            f"the server refused initialize ({_said(talk, reply)})", "try another --protocol"
         )
-    spoken = reply["result"].get("protocolVersion")
+    result = _result(reply, "initialize")
+    spoken = _text(result.get("protocolVersion"))
     version = _known(spoken)
     if version is None:
-        raise TargetError(f"the server speaks {spoken!r}, which is no known version of MCP", "")
+        raise TargetError(
+            f"the server speaks {talk.quoted(spoken)!r}, which is no known version of MCP", ""
+        )
     if options.protocol and version != options.protocol:
         raise UsageError(
             f"the server answers {options.protocol} with {version}", "leave --protocol out"
         )
     talk.watched.session.send(INITIALIZED.raw)
-    return version, reply["result"]
+    return version, result
 
 
 def _known(spoken: object) -> Version | None:
@@ -181,24 +187,38 @@ def _discover(talk: _Talk, options: Options) -> Mapping[str, Any]:
         raise TargetError("the command sends its input back", "give one that is a server of MCP")
     if "result" not in reply:
         raise TargetError(
-            f"the server refused server/discover ({_said(reply)})", "try another --protocol"
+            f"the server refused server/discover ({_said(talk, reply)})", "try another --protocol"
         )
+    return _result(reply, "server/discover")
+
+
+def _result(reply: Mapping[str, Any], method: str) -> Mapping[str, Any]:
     result = reply["result"]
-    return result if isinstance(result, dict) else {}
+    if not isinstance(result, dict):
+        told = _KINDS.get(type(result), "a number")
+        raise TargetError(
+            f"the server answered {method} with {told}", "its result has to be an object"
+        )
+    return result
 
 
-def _said(reply: Mapping[str, Any]) -> str:
+def _said(talk: _Talk, reply: Mapping[str, Any]) -> str:
     error = reply.get("error")
-    return str(error.get("message", error))[:200] if isinstance(error, dict) else "no result"
+    if not isinstance(error, dict):
+        return "no result"
+    return talk.quoted(_text(error.get("message"))) or "an error without a message"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _silent(talk: _Talk, options: Options) -> TargetError:
     """The sentence for a server that did not answer its first request."""
     session, process = talk.watched.session, talk.watched.session.process
     if process.flooded:
-        wrote = bytes(process.stdout.data[:80])
         return TargetError(
-            f"the server floods stdout with {wrote!r} and answered no initialize",
+            f"the server floods stdout with {talk.printed()} and answered no initialize",
             "it must speak MCP on stdout",
         )
     closed = process.stdout.ended
@@ -206,10 +226,10 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
         gone, unread, refused = process.wait(1.0), 0, False
     else:
         gone, unread, refused = False, process.unread(), process.refused
-    wrote = bytes(process.stdout.data[:80])
+    wrote = talk.printed()
     status = session.stop()
-    why = last_words(bytes(process.stderr.data))
-    printed = f" after printing {wrote!r} on stdout" if wrote else ""
+    why = talk.quoted(last_words(bytes(process.stderr.data)))
+    printed = f" after printing {wrote} on stdout" if wrote else ""
     if gone:
         return TargetError(
             f"the server exited at once ({status}){printed}{why}", "run the command by hand"
@@ -219,7 +239,7 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
     seconds = f"{talk.start_patience:g} s"
     if wrote:
         return TargetError(
-            f"the server printed {wrote!r} but answered no initialize within {seconds}{why}",
+            f"the server printed {wrote} but answered no initialize within {seconds}{why}",
             "it must speak MCP on stdout",
         )
     if refused:
@@ -261,11 +281,16 @@ def _tools(talk: _Talk, version: Version, patience: float) -> list[dict[str, Any
         result = (reply or {}).get("result")
         if not isinstance(result, dict):
             break
-        tools += [each for each in result.get("tools") or [] if isinstance(each, dict)]
+        told = result.get("tools")
+        tools += [each for each in (told if isinstance(told, list) else []) if _is_tool(each)]
         cursor = result.get("nextCursor")
         if not isinstance(cursor, str):
             break
     return tools
+
+
+def _is_tool(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("name"), str)
 
 
 def _with_cursor(raw: bytes, cursor: object) -> bytes:
@@ -279,7 +304,7 @@ def _chosen(tools: list[dict[str, Any]], nominee: Nominee | None) -> tuple[Tool 
         return None, False
     found = next((each for each in tools if each.get("name") == nominee.name), None)
     if found is None:
-        names = ", ".join(str(each.get("name")) for each in tools) or "none"
+        names = ", ".join(each["name"] for each in tools) or "none"
         raise UsageError(f"the server has no tool {nominee.name!r}", f"it has: {names}")
     return declaration(found, nominee)
 

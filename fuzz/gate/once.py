@@ -16,6 +16,7 @@ from fuzz.gate.controls import Controls
 from fuzz.gate.lab import Lab, Ready, ready, renamed
 from fuzz.gate.learn import learn
 from fuzz.gate.records import Facts, Options, Trial
+from fuzz.gate.redact import Redactor, without_secrets
 from fuzz.gate.smoke import at_the_end, missing_tools
 from fuzz.gate.startup import startup_findings
 from fuzz.gate.verdicts import Charge, judge
@@ -62,7 +63,8 @@ def examine_command(
         trial = Trial("replay", "replay", "after", case, eof=eof)
         contract = known.contract(options.profile, case.version)
         prepared = renamed(ready(trial, contract), next(_numbers), contract)
-        return [charge.finding for charge in _charges(lab, known, prepared)]
+        hide = Redactor.of(launch)
+        return [without_secrets(each.finding, hide) for each in _charges(lab, known, prepared)]
     finally:
         lab.close()
 

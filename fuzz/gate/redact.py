@@ -14,13 +14,14 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
+from oracles.records import Finding
 from targets.command.records import Launch
 
-__all__ = ["HIDDEN", "PATTERNS_ONLY", "Redactor", "is_secret_name", "redact"]
+__all__ = ["HIDDEN", "PATTERNS_ONLY", "Redactor", "is_secret_name", "redact", "without_secrets"]
 
 HIDDEN = "***"
 
@@ -37,12 +38,18 @@ _PREFIXED = re.compile(
     r"\b(?:sk-|gh[opsur]_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|hf_|npm_|pypi-|eyJ)"
     r"[\w.~+/=-]{12,}"
 )
+# Each is linear in what it reads, for a server writes that: none looks ahead over what the next
+# place that it is tried at would read again.
 _TEXT_RULES = (
-    re.compile(r"(\b[\w+.-]+://)[^/\s@\"'<>]+(?=@)"),
+    re.compile(r"((?<=[\w+.-])://)[^/\s@\"'<>]++(?=@)"),
     re.compile(
         r"(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:[a-z]+\s+)?)(?!\s)[^\s\"',;]+", re.I
     ),
-    re.compile(r"(\b(?:set-)?cookie[\"']?\s*:\s*[\"']?)[^\r\n\"']+", re.I),
+    re.compile(  # a value may be quoted (RFC 6265, section 4.1.1), and that quote escaped
+        r"(\b(?:set-)?cookie[\"']?\s*:\s*[\"']?)[^\r\n\"']+"
+        r"(?:(?:(?<==)|(?<==\\))\"[^\r\n\"']*\"?[^\r\n\"']*)*",
+        re.I,
+    ),
     re.compile(r"(\bx-(?:api-key|auth-token)[\"']?\s*[:=]\s*[\"']?)[^\s\"',;]+", re.I),
     re.compile(r"(\bbearer\s+)[\w.~+/=-]{6,}", re.I),
     re.compile(r"([?&][\w-]*(?:token|key|secret|password|signature|sig)=)[^&\s\"']+", re.I),
@@ -53,6 +60,7 @@ _LEAST_BITS = 3.5
 _LEAST_CHANGES = 6
 _SHORTEST = 6
 """Shorter values are hidden only where their name stands: ``1`` is everywhere."""
+_BRIEF = 300
 
 
 def is_secret_name(name: str) -> bool:
@@ -151,6 +159,21 @@ class Redactor:
             text = text.replace(secret, HIDDEN)
         return redact(text)
 
+    def brief(self, text: str, most: int = _BRIEF) -> str:
+        """Text for a sentence: hidden first and then cut, or half of a secret would be left."""
+        shown = self.text(text)
+        return shown if len(shown) <= most else f"{shown[: most - 3]}..."
+
+    def within(self, value: object) -> object:
+        """A value that is to be written as JSON, each string in it as it may be shown."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.within(name): self.within(each) for name, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.within(each) for each in value]
+        return value
+
     def raw(self, data: bytes) -> bytes:
         """Bytes that may hold anything; other bytes than those of secrets stay as they are."""
         for secret in self.secrets:
@@ -176,3 +199,8 @@ class Redactor:
 
 PATTERNS_ONLY = Redactor()
 """For what is known of no launch: hides only what looks like a secret by itself."""
+
+
+def without_secrets(found: Finding, hide: Redactor) -> Finding:
+    """A finding that may be told: judges quote whatever they saw, whole."""
+    return replace(found, summary=hide.brief(found.summary))

@@ -24,7 +24,7 @@ _NAMED = 6
 _EVERY, _EVERY_ON_A_TERMINAL = 10.0, 2.0
 
 
-def plain(stream: TextIO) -> Callable[[Event], None]:
+def plain(stream: TextIO, hide: Redactor = PATTERNS_ONLY) -> Callable[[Event], None]:
     """A listener that writes a line for each finding, and one now and then."""
     told, planned = [time.monotonic()], [0]
     every = _EVERY_ON_A_TERMINAL if stream.isatty() else _EVERY
@@ -32,9 +32,9 @@ def plain(stream: TextIO) -> Callable[[Event], None]:
     def listen(event: Event) -> None:
         if isinstance(event, Begun):
             planned[0] = event.trials
-            print(_opening(event), file=stream, flush=True)
+            print(hide.text(_opening(event)), file=stream, flush=True)
         elif isinstance(event, FlawFound):
-            print(f"FOUND {_title(event.flaw)}", file=stream, flush=True)
+            print(hide.text(f"FOUND {_title(event.flaw)}"), file=stream, flush=True)
         elif isinstance(event, Step) and time.monotonic() - told[0] >= every:
             told[0] = time.monotonic()
             number = "1 finding" if event.flaws == 1 else f"{event.flaws} findings"
@@ -175,7 +175,8 @@ def as_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
         "recorders_off": dict(report.absent),
         "notes": list(report.notes),
     }
-    return hide.text(json.dumps(content, indent=1))
+    # Not in the finished text: a rule that hides up to a quote would take those of JSON with it.
+    return json.dumps(hide.within(content), indent=1)
 
 
 def _plain(flaw: Flaw, hide: Redactor) -> dict[str, object]:

@@ -273,6 +273,27 @@ def test_no_form_shows_part_of_a_secret(make: Callable[[Report, Redactor], objec
     assert b"sword".hex() not in shown
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        'see "https://h/?token=opensesame"',
+        'Set-Cookie: a="opensesame"',
+        'Authorization: opensesame"x',
+        "x-api-key: opensesame",
+        'Cookie: "opensesame\\',
+        "Bearer opensesame",
+    ],
+)
+def test_json_is_json_whatever_a_finding_quotes(told: str) -> None:
+    made = report(flaw(summary=told), command=told, notes=(told,))
+    made.tally.unconfirmed[told] = 3
+    content = json.loads(as_json(made))
+    assert "***" in content["findings"][0]["summary"]
+    assert list(content["unconfirmed"].values()) == [3]
+    assert content["server"]["tools"] == ["record"]
+    assert "opensesame" not in json.dumps(content)
+
+
 def test_rules_are_explained_with_their_source() -> None:
     assert explained("json-syntax") == (
         "A frame is exactly one JSON text.",

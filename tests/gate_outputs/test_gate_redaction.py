@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import time
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -104,6 +106,41 @@ def test_each_line_of_a_secret_is_one_where_it_stands_alone() -> None:
     assert hide.text("> 'second-line'") == f"> '{HIDDEN}'"
 
 
+_SIZE = 1 << 14
+HOSTILE = [
+    "a.", "a", "A1b", "x-api-key ", "x-api-key:,", "bearer ", "?a", "&token=", "1", "=", "a=", "@",
+    "cookie:", "cookie ", "set-cookie\n:\n", 'cookie:a="', 'a="', "://", "a://", "a://b", "=a@",
+    "authorization ", "authorization:\n", "authorization: a ", '"', "sk-", "eyJ", "a-", " ", "\n",
+    "_KEY", "\\x", "%", "aaaaaab",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["raw", "argv", "env"])
+def test_hiding_takes_time_in_proportion_to_what_a_server_writes(form: str) -> None:
+    hide = Redactor.of(Launch(("s",), {"A_KEY": "a" * 40, "B_KEY": "1.1.1.1.2", "C_KEY": "ab%/+="}))
+    plain = _seconds(hide, form, "a plain line of a log\n")
+    slow = {unit: _seconds(hide, form, unit) / plain for unit in HOSTILE}
+    assert {unit: ratio for unit, ratio in slow.items() if ratio > 60} == {}
+
+
+def _seconds(hide: Redactor, form: str, unit: str) -> float:
+    text = (unit * (_SIZE // len(unit) + 1))[:_SIZE]
+    given = {"raw": text.encode(), "argv": [text], "env": {"X": text}}[form]
+    best = math.inf
+    for _ in range(2):
+        began = time.process_time()
+        getattr(hide, form)(given)
+        best = min(best, time.process_time() - began)
+    return best
+
+
+def test_a_text_is_cut_after_its_secrets_are_hidden() -> None:
+    hide = Redactor.of(Launch(("s",), {"A_KEY": "swordfish"}), {})
+    said = hide.brief("x" * 290 + "swordfish" + "y" * 99)
+    assert said == "x" * 290 + HIDDEN + "yyyy..."
+    assert hide.brief("x" * 300) == "x" * 300
+
+
 def test_a_secret_within_a_secret_leaves_nothing_behind() -> None:
     hide = Redactor.of(Launch(("s",), {"A_KEY": "abcdef", "B_KEY": "abcdefghi"}), {})
     assert hide.text("abcdefghi abcdef") == "*** ***"
@@ -115,9 +152,14 @@ def test_a_secret_within_a_secret_leaves_nothing_behind() -> None:
         ("authorization: Basic dXNlcjpwdw==", "authorization: Basic ***"),
         ('{"Authorization": "Bearer abc123"}', '{"Authorization": "Bearer ***"}'),
         ("Cookie: a=b; c=d\nnext", "Cookie: ***\nnext"),
+        ('Set-Cookie: a="b c"; Secure\nnext', "Set-Cookie: ***\nnext"),
+        ('"Set-Cookie: a=\\"b c\\"; d=\\"e\\"", 1', '"Set-Cookie: ***", 1'),
+        ('{"cookie": "a=b", "c": 1}', '{"cookie": "***", "c": 1}'),
         ("x-api-key: abc", "x-api-key: ***"),
         ("token ghp_abcdefghijklmnop0123 seen", "token *** seen"),
         ("nothing to hide here: a@b.example", "nothing to hide here: a@b.example"),
+        ("at postgresql+asyncpg://me:pw@host/db!", "at postgresql+asyncpg://***@host/db!"),
+        ("https://host/@name, http://a b@c", "https://host/@name, http://a b@c"),
     ],
 )
 def test_what_looks_like_a_secret_is_hidden_in_text(text: str, shown: str) -> None:

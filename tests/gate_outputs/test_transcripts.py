@@ -40,6 +40,13 @@ def test_secrets_in_what_was_carried_are_taken_out(tmp_path):
     assert "hunter2" not in said
 
 
+def test_a_secret_at_the_cut_leaves_no_half(tmp_path):
+    long = b"-" * 4_090 + b"hunter2-hunter2" + b"-" * 99
+    said = transcript(tmp_path, Observed("http", "http", long, long))
+    assert "hunter" not in said
+    assert said.count(" bytes") == 2
+
+
 def dialogue(folder: Path, sent: bytes, lines: tuple[bytes, ...], times: Times) -> list[str]:
     launch = Launch(("server",))
     filing = Filing(Store(folder), launch, Options(), FACTS, Redactor())

@@ -1,0 +1,104 @@
+"""Replies that are no replies of MCP end in a sentence or are taken for what they hold."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import pytest
+
+from fuzz.gate.declared import choose, declaration
+from fuzz.gate.lab import Lab
+from fuzz.gate.learn import learn
+from fuzz.gate.records import Facts, Nominee, Options
+from targets.command.records import Launch
+from targets.errors import TargetError
+
+SERVER = """\
+import json, sys
+replies = json.loads(sys.argv[1])
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" in asked:
+        name = asked["method"]
+        reply = replies.get(name, {"error": {"code": -32601, "message": "none"}})
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **reply}), flush=True)
+"""
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s"}}
+
+
+def facts_of(replies: object, **more: object) -> Facts:
+    launch = Launch((sys.executable, "-S", "-c", SERVER, json.dumps(replies)))
+    lab = Lab(launch, Options(effects=("http",), policy="close", patience=20.0, **more))
+    try:
+        return learn(lab)
+    finally:
+        lab.close()
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ([], "answered initialize with an array"),
+        (None, "answered initialize with null"),
+        ("ok", "answered initialize with a string"),
+        (5, "answered initialize with a number"),
+        (True, "answered initialize with a boolean"),
+        ({}, "speaks '', which is no known version"),
+        ({"protocolVersion": [[]]}, "speaks '', which is no known version"),
+        ({"protocolVersion": "v" * 999}, f"speaks '{'v' * 197}...', which is no known version"),
+    ],
+)
+def test_a_hello_that_is_none_is_told_in_a_sentence(result: object, told: str) -> None:
+    with pytest.raises(TargetError, match=re.escape(told)):
+        facts_of({"initialize": {"result": result}})
+
+
+def test_a_discovery_that_is_no_object_is_told_in_a_sentence() -> None:
+    with pytest.raises(TargetError, match="answered server/discover with an array"):
+        facts_of({"server/discover": {"result": []}})
+
+
+@pytest.mark.parametrize("error", [5, {}, {"message": [1]}])
+def test_a_refusal_without_words_is_still_told(error: object) -> None:
+    with pytest.raises(TargetError, match="refused initialize"):
+        facts_of({"initialize": {"error": error}}, protocol="2025-11-25")
+
+
+@pytest.mark.parametrize(
+    ("tools", "names"),
+    [
+        (5, ()),
+        (True, ()),
+        ("ab", ()),
+        ({"name": "x"}, ()),
+        ([5, [], {}, {"name": None}, {"name": 5}, {"name": "x"}], ("x",)),
+    ],
+)
+def test_of_a_list_of_tools_what_is_a_tool_is_taken(tools: object, names: tuple[str, ...]) -> None:
+    hello = {**HELLO, "serverInfo": {"name": None, "version": 5}}
+    told = {"initialize": {"result": hello}, "tools/list": {"result": {"tools": tools}}}
+    facts = facts_of(told)
+    assert (facts.tools, facts.name, facts.release) == (names, "", "")
+
+
+@pytest.mark.parametrize("name", [{}, {"name": None}, {"name": ["x"]}])
+def test_a_tool_without_a_name_is_not_called(name: dict[str, object]) -> None:
+    reads = {"annotations": {"readOnlyHint": True}, "inputSchema": {}}
+    assert choose([{**name, **reads}]) is None
+    assert choose([{**name, **reads}, {"name": "y", **reads}]) == Nominee("y")
+
+
+@pytest.mark.parametrize(
+    ("schema", "required"),
+    [
+        ({"properties": {"a": {"type": "string"}}, "required": [{}, ["a"], 5, "a"]}, True),
+        ({"properties": {"a": {"type": "string", "enum": 5}}, "required": 5}, False),
+        ({"properties": {"a": {"type": "string", "enum": {"b": 1}}}, "required": "a"}, False),
+        ({"properties": {"a": {"type": "string", "enum": [5, [], "v"]}}}, False),
+    ],
+)
+def test_a_schema_is_read_for_what_it_holds(schema: dict[str, object], required: bool) -> None:
+    tool, whole = declaration({"name": "x", "inputSchema": schema}, Nominee("x", '{"a":"v"}'))
+    assert ([each.required for each in tool.arguments], whole) == ([required], True)
