@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -17,11 +16,12 @@ from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.gate import baseline, formats
 from fuzz.gate.client import gate_client, named
 from fuzz.gate.files import shown_command
-from fuzz.gate.records import Budget, Nominee, Options
+from fuzz.gate.records import Budget, Nominee, Options, Report
 from fuzz.gate.redact import Redactor
 from fuzz.gate.report import as_json, as_table, plain, verdict
 from fuzz.gate.run import SECONDS, gate
 from fuzz.gate.unfinished import marked, unfinished
+from fuzz.gate.whole import may_write, write_whole
 from fuzz.gate.wire import Wording
 from fuzz.report import printable
 from strategies.contract import Policy, Profile
@@ -29,6 +29,7 @@ from strategies.records import VERSIONS, Version
 from targets.command.guardian import end_left
 from targets.command.records import Launch
 from targets.effects.available import NAMES
+from targets.errors import TargetError
 
 __all__ = ["command"]
 
@@ -173,8 +174,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         raise UsageError("--attack without --client", "attacks are for clients")
     for path in (junit, sarif, expected_file if update_baseline else None):
         _check(path)
-    with redirect_stdout(sys.stderr), _watched(launch, out, hide):
-        tell = plain(sys.stderr)
+    with redirect_stdout(sys.stderr), _hiding(hide), _watched(launch, out, hide):
+        tell = plain(sys.stderr, hide)
         if client:
             limit = seconds or SECONDS[budget]
             chosen = named(attacks)
@@ -185,16 +186,40 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         _say(f"warning: {warning}")
     other = known.server.is_other(report.facts)
     after = known.updated(report) if update_baseline and not other else known
-    # First: neither a full disk nor a wrong baseline must take the report away.
-    write(_FORMS[form](after.applied(report), hide))
-    if update_baseline and expected_file is not None:
-        baseline.store(expected_file, known.updated(report))
-    report = after.applied(report)
-    _put(junit, lambda: formats.junit(report, hide))
-    _put(sarif, lambda: formats.sarif(report, hide).encode())
-    if verdict(report) == "none":
-        raise UsageError(f"no verdict: {report.gap}", "run it again, or longer with --seconds")
-    return FOUND if verdict(report) == "findings" else NOTHING
+    told = after.applied(report)
+    _each(
+        lambda: write(_FORMS[form](told, hide)),
+        lambda: _put(junit, lambda: formats.junit(told, hide)),
+        lambda: _put(sarif, lambda: formats.sarif(told, hide).encode()),
+        lambda: _update(expected_file if update_baseline else None, known, report),
+    )
+    if verdict(told) == "none":
+        raise UsageError(f"no verdict: {told.gap}", "run it again, or longer with --seconds")
+    return FOUND if verdict(told) == "findings" else NOTHING
+
+
+def _each(*steps: Callable[[], None]) -> None:
+    """Take every step: what one place does not take must not be lost for the others.
+
+    Raises the UsageError of the first that failed.
+    """
+    failed: list[UsageError] = []
+    for step in steps:
+        try:
+            step()
+        except UsageError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+
+
+@contextmanager
+def _hiding(hide: Redactor) -> Iterator[None]:
+    """Errors quote what was given and what a server wrote: take the secrets out of them."""
+    try:
+        yield
+    except (TargetError, UsageError) as error:
+        raise type(error)(hide.text(error.cause), hide.text(error.hint)) from None
 
 
 @contextmanager
@@ -246,18 +271,17 @@ def _baseline(path: Path | None, *, fresh: bool) -> baseline.Baseline:
     return baseline.load(path)
 
 
+def _update(path: Path | None, known: baseline.Baseline, report: Report) -> None:
+    if path is not None:
+        baseline.store(path, known.updated(report))
+
+
 def _check(path: Path | None) -> None:
     """Refuse a file that can't be written to before an hour was spent on what goes into it."""
-    if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
+    if path is not None and not may_write(path):
         raise UsageError(f"cannot write to {path}", "choose another file")
 
 
 def _put(path: Path | None, make: Callable[[], bytes]) -> None:
-    if path is None:
-        return
-    try:
-        path.write_bytes(make())
-    except OSError as error:
-        raise UsageError(
-            f"cannot write to {path}: {error.strerror}", "choose another file"
-        ) from error
+    if path is not None:
+        write_whole(path, make(), "choose another file")

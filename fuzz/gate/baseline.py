@@ -8,7 +8,6 @@ the file never grows into a carpet. It is worth nothing for another server, so i
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,6 +17,7 @@ from typing import Any, get_args
 
 from fuzz.errors import UsageError
 from fuzz.gate.records import Budget, Facts, Flaw, Report
+from fuzz.gate.whole import write_whole
 
 __all__ = ["UNREVIEWED", "Baseline", "Compared", "Expected", "Server", "load", "store"]
 
@@ -228,17 +228,9 @@ def store(path: Path, baseline: Baseline) -> None:
         "server": asdict(baseline.server),
         "expected": _plain(baseline.expected),
     }
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        # A name that is no UTF-8 is written as JSON's own escapes, which come to be the same.
-        part.write_bytes(text.encode("utf-8", "backslashreplace"))
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise UsageError(
-            f"cannot write to {path}: {error.strerror}", "choose another --baseline"
-        ) from error
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    # A name that is no UTF-8 is written as JSON's own escapes, which come to be the same.
+    write_whole(path, text.encode("utf-8", "backslashreplace"), "choose another --baseline")
 
 
 def _plain(entries: Iterable[Expected]) -> list[dict[str, object]]:
