@@ -1,109 +1,139 @@
 """A small MCP client for tests of client mode: strict, but for the faults that it is told to have.
 
 Faults are words of the first argument. It starts $WIREFENCE_SERVER, makes its calls one after the
-other (or all at once: `concurrent`), and reports as docs/gate-client.md says.
+other (or all at once: `concurrent`), and reports as docs/gate-client.md says. Most of its faults
+are in how it reads, and can be looked at without any process: see falls.py.
 """
 # ruff: noqa: T201
 
 import json
 import os
+import re
 import select
 import subprocess
 import sys
 import time
 
-FAULTS = set(sys.argv[1].split(",")) if len(sys.argv) > 1 else set()
-ACTIONS = os.environ.get("WIREFENCE_ACTIONS", "alpha").split()
+COMMENT = re.compile(r"/\*.*?\*/")
+COMMA = re.compile(r",(?=\s*[}\]])")
 
 
-def pairs(items):
-    names = [name for name, _ in items]
-    if len(set(names)) != len(names) and "duplicates" not in FAULTS:
-        raise ValueError("duplicate name")
-    return dict(items)
+class Reader:
+    """What becomes of one line: a message that may be taken, none, or an exception."""
 
+    def __init__(self, faults):
+        self.faults = faults
+        self.begun = b""
 
-def constant(name):
-    if "nan" in FAULTS:
-        return 0.0
-    raise ValueError(name)
+    def has(self, *faults):
+        return not self.faults.isdisjoint(faults)
 
+    def pairs(self, items):
+        names = [name for name, _ in items]
+        if len(set(names)) != len(names) and not self.has("duplicates"):
+            raise ValueError("duplicate name")
+        return dict(items)
 
-def parse(line):
-    if "repair" in FAULTS and b"{" in line:
-        line = line[line.index(b'{"jsonrpc"') :]
-        value, _ = json.JSONDecoder().raw_decode(line.decode("utf-8", "replace"))
+    def constant(self, name):
+        if self.has("nan"):
+            return 0.0
+        raise ValueError(name)
+
+    def loads(self, text):
+        return json.loads(text, object_pairs_hook=self.pairs, parse_constant=self.constant)
+
+    def parse(self, line):
+        if self.has("repair") and b"{" in line:
+            line = line[line.index(b'{"jsonrpc"') :]
+            value, _ = json.JSONDecoder().raw_decode(line.decode("utf-8", "replace"))
+            return value
+        if self.has("guesses") and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return self.loads(line.decode("utf-16"))
+        text = line.decode("utf-8", "replace" if self.has("replace") else "strict")
+        if self.has("strip"):
+            text = text.strip("\ufeff\x0c\xa0\0 \n")
+        if self.has("relaxed"):
+            text = COMMA.sub("", COMMENT.sub("", text))
+        if self.has("closes"):
+            text += "]" * text.count("[", text.rfind("]") + 1)
+            text += "}" * (text.count("{") - text.count("}"))
+        value = self.loads(text)
+        if isinstance(value, list) and value and self.has("unpacks"):
+            value = value[0]
+        if not isinstance(value, dict):
+            raise TypeError("no object")
         return value
-    text = line.decode("utf-8", "replace" if "replace" in FAULTS else "strict")
-    if "strip" in FAULTS:
-        text = text.strip("\ufeff\x0c\xa0\0 \n")
-    value = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
-    if not isinstance(value, dict):
-        raise TypeError("no object")
-    return value
 
+    def response(self, line):
+        """The message if it is a response that may be taken, else None."""
+        message = self.gathered(line) if self.has("gathers") else self.parse(line)
+        if message is not None and not self.has("shape"):
+            if "method" in message:
+                return None
+            known = {"jsonrpc", "id", "result" if "result" in message else "error"}
+            if set(message) != known or message["jsonrpc"] != "2.0":
+                raise ValueError("shape")
+            if type(message["id"]) not in (int, str):
+                raise ValueError("id")
+            note = json.dumps(message.get("result"))
+            if "\\ud800" in note and not self.has("duplicates"):
+                raise ValueError("surrogate")
+        taken = message is not None and ("result" in message or "error" in message)
+        return message if taken or self.has("any-kind") else None
 
-def response(line):
-    """The message if it is a response that may be taken, else None."""
-    message = parse(line)
-    if "shape" not in FAULTS:
-        known = {"jsonrpc", "id", "result"} if "result" in message else {"jsonrpc", "id", "error"}
-        if "method" in message:
+    def gathered(self, line):
+        """A message over as many lines as it takes."""
+        self.begun += line
+        try:
+            message = self.parse(self.begun)
+        except ValueError:
             return None
-        if set(message) != known or message["jsonrpc"] != "2.0":
-            raise ValueError("shape")
-        if type(message["id"]) not in (int, str):
-            raise ValueError("id")
-        note = json.dumps(message.get("result"))
-        if "\\ud800" in note and "duplicates" not in FAULTS:
-            raise ValueError("surrogate")
-    return message if "result" in message or "error" in message else None
+        self.begun = b""
+        return message
 
 
-class Server:
-    """Lines of the server, read without waiting where none is due."""
+class Client:
+    """One session with a server that is sent and gives bytes; ``tell`` gets what came of calls."""
 
-    def __init__(self):
+    def __init__(self, faults, server, tell, actions=("alpha", "beta", "gamma")):
+        self.reader = Reader(faults)
+        self.has = self.reader.has
+        self.server, self.tell, self.actions = server, tell, actions
         self.rest = b""
         self.ended = False
-        if "direct" in FAULTS:
-            self.out, self.into = sys.stdout.buffer, sys.stdin.buffer
-            return
-        command = os.environ["WIREFENCE_SERVER"]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen([command], stdin=pipe, stdout=pipe, env={"PATH": "/bin"})
-        self.out, self.into = self.process.stdin, self.process.stdout
+        self.number = 0
+        self.waiting = {}
+        self.stored = {}
 
     def send(self, message):
-        if "sleepy" not in FAULTS:
+        if not self.has("sleepy"):
             self.drain()
-        self.out.write(json.dumps(message).encode() + b"\n")
-        self.out.flush()
+        self.server.send(json.dumps(message).encode() + b"\n")
 
     def drain(self):
         """What is here before a request was made can't be its answer."""
-        while not self.ended and select.select([self.into], [], [], 0)[0]:
+        while not self.ended and self.server.ready():
             self.more()
         self.rest = self.rest[self.rest.rfind(b"\n") + 1 :]
 
     def more(self):
-        data = os.read(self.into.fileno(), 65536)
+        data = self.server.more()
         self.rest += data
         self.ended = not data
 
     def line(self):
         while b"\n" not in self.rest:
-            if "eager" in FAULTS and self.whole():
+            if self.has("eager") and self.whole():
                 line, self.rest = self.rest, b""
                 return line
             if self.ended:
                 line, self.rest = self.rest, b""
-                if line and "unterminated" in FAULTS:
+                if line and self.has("unterminated"):
                     return line
                 raise EOFError
             self.more()
         line, _, self.rest = self.rest.partition(b"\n")
-        if "splits" in FAULTS and b"\r" in line:
+        if self.has("splits") and b"\r" in line:
             return line.split(b"\r")[1]
         return line
 
@@ -114,94 +144,115 @@ class Server:
             return False
         return True
 
+    def matches(self, message, ident):
+        got = message.get("id")
+        if self.has("any-id"):
+            return True
+        if self.has("loose-id"):
+            return str(got).strip() == str(ident) or got == ident
+        return type(got) is type(ident) and got == ident
 
-SERVER = Server()
-WAITING = {}
-NEXT = [0]
+    def wait(self, ident):
+        while True:
+            if ident in self.stored:
+                return self.stored.pop(ident)
+            try:
+                message = self.reader.response(self.line())
+            except (ValueError, TypeError, KeyError, RecursionError):
+                if self.has("brittle"):
+                    raise
+                if self.has("dies"):
+                    os.kill(os.getpid(), 6)
+                continue
+            if message is None:
+                continue
+            if self.matches(message, ident):
+                return message
+            if self.has("stores") or message.get("id") in self.waiting:
+                self.stored.setdefault(message.get("id"), message)
+
+    def request(self, method, params):
+        self.number += 1
+        ident = str(self.number) if self.has("string-ids") else self.number
+        self.send({"jsonrpc": "2.0", "id": ident, "method": method, "params": params})
+        return ident
+
+    def report(self, action, message):
+        if self.has("mute"):
+            return
+        if "error" in message:
+            self.tell({"action": action, "error": message["error"]["message"]})
+        else:
+            self.tell({"action": action, "result": message["result"]["content"][0]["text"]})
+
+    def run(self):
+        info = {"name": "example", "version": "9"}
+        params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
+        answer = self.wait(self.request("initialize", params))
+        if "error" in answer and not self.has("any-id"):
+            return
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        calls = {}
+        for action in self.actions:
+            params = {"name": "record", "arguments": {"action": action}}
+            ident = self.request("tools/call", params)
+            calls[ident] = self.waiting[ident] = action
+            if not self.has("concurrent"):
+                self.report(action, self.wait(ident))
+        if self.has("concurrent"):
+            for ident, action in calls.items():
+                self.report(action, self.wait(ident))
 
 
-def matches(message, ident):
-    got = message.get("id")
-    if "any-id" in FAULTS:
-        return True
-    if "loose-id" in FAULTS:
-        return str(got).strip() == str(ident) or got == ident
-    return type(got) is type(ident) and got == ident
+class Pipes:
+    """The server behind pipes: $WIREFENCE_SERVER, or what is at the other end of our own."""
+
+    def __init__(self, *, direct):
+        if direct:
+            self.out, self.into = sys.stdout.buffer, sys.stdin.buffer
+            return
+        command, pipe = os.environ["WIREFENCE_SERVER"], subprocess.PIPE
+        self.process = subprocess.Popen([command], stdin=pipe, stdout=pipe, env={"PATH": "/bin"})
+        self.out, self.into = self.process.stdin, self.process.stdout
+
+    def send(self, data):
+        self.out.write(data)
+        self.out.flush()
+
+    def ready(self):
+        return bool(select.select([self.into], [], [], 0)[0])
+
+    def more(self):
+        """What comes next; nothing at the end."""
+        return os.read(self.into.fileno(), 65536)
 
 
-STORED = {}
+def to_stderr(told):
+    print("wirefence-result " + json.dumps(told), file=sys.stderr, flush=True)
 
 
-def wait(ident):
-    while True:
-        if ident in STORED:
-            return STORED.pop(ident)
-        try:
-            message = response(SERVER.line())
-        except (ValueError, TypeError, KeyError, RecursionError):
-            if "brittle" in FAULTS:
-                raise
-            if "dies" in FAULTS:
-                os.kill(os.getpid(), 6)
-            continue
-        if message is None:
-            continue
-        if matches(message, ident):
-            return message
-        if "stores" in FAULTS or message.get("id") in WAITING:
-            STORED.setdefault(message.get("id"), message)
-
-
-def request(method, params):
-    NEXT[0] += 1
-    ident = NEXT[0]
-    if "string-ids" in FAULTS:
-        ident = str(ident)
-    SERVER.send({"jsonrpc": "2.0", "id": ident, "method": method, "params": params})
-    return ident
-
-
-def report(action, message):
-    if "mute" in FAULTS:
-        return
-    if "error" in message:
-        told = {"action": action, "error": message["error"]["message"]}
-    else:
-        told = {"action": action, "result": message["result"]["content"][0]["text"]}
-    if "stderr" in FAULTS:
-        print("wirefence-result " + json.dumps(told), file=sys.stderr, flush=True)
-        return
+def to_file(told):
     with open(os.environ["WIREFENCE_RESULTS"], "a") as stream:  # noqa: PTH123
         stream.write(json.dumps(told) + "\n")
 
 
 def main():
-    info = {"name": "example", "version": "9"}
-    params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
-    answer = wait(request("initialize", params))
-    if "error" in answer and "any-id" not in FAULTS:
-        return
-    SERVER.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-    calls = {}
-    for action in ACTIONS:
-        ident = request("tools/call", {"name": "record", "arguments": {"action": action}})
-        calls[ident] = WAITING[ident] = action
-        if "concurrent" not in FAULTS:
-            report(action, wait(ident))
-    if "concurrent" in FAULTS:
-        for ident, action in calls.items():
-            report(action, wait(ident))
-    if "lingers" in FAULTS:
+    faults = set(sys.argv[1].split(",")) if len(sys.argv) > 1 else set()
+    if "absent" in faults:
+        sys.exit(4)
+    actions = os.environ.get("WIREFENCE_ACTIONS", "alpha").split()
+    tell = to_stderr if "stderr" in faults else to_file
+    try:
+        Client(faults, Pipes(direct="direct" in faults), tell, actions).run()
+    except EOFError:
+        if "lingers-at-eof" in faults:
+            time.sleep(60)
+        sys.exit(1)
+    except (ValueError, TypeError, KeyError):
+        sys.exit(1)
+    if "lingers" in faults:
         time.sleep(60)
 
 
-if "absent" in FAULTS:
-    sys.exit(4)
-try:
+if __name__ == "__main__":
     main()
-except EOFError:
-    if "lingers-at-eof" in FAULTS:
-        time.sleep(60)
-    sys.exit(1)
-except (ValueError, TypeError, KeyError):
-    sys.exit(1)

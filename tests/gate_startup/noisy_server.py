@@ -1,5 +1,5 @@
 """A strict, silent MCP server with one planted fault, named by its first argument; "" for none."""
-# ruff: noqa: C901, PLR0912, PLR0915, PTH112, PTH208
+# ruff: noqa: C901, PLR0912, PTH112, PTH208
 # One plain line of branches is the easiest list of faults to read.
 
 import atexit
@@ -78,8 +78,6 @@ def noise():
         signal.setitimer(signal.ITIMER_REAL, 0.7)
     if FAULT == "torn" and env.get("TERM") == "zz-9":
         atexit.register(out, '{"jsonrpc":')
-    if FAULT == "mute-when-odd" and env.get("TERM") == "zz-9":
-        time.sleep(60)
 
 
 noise()
@@ -105,6 +103,8 @@ while True:
             "capabilities": {"tools": {}},
             "serverInfo": info,
         }
+    elif FAULT == "mute-when-odd" and os.environ.get("TERM") == "zz-9":
+        time.sleep(60)
     if message["method"] == "tools/list":
         result = {"tools": []}
     out(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")
