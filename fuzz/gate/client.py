@@ -49,6 +49,7 @@ from targets.errors import TargetError
 __all__ = ["examine_client", "gate_client", "named"]
 
 _MOST_WORKERS = 4
+_SAID = 80
 _CONVENTION = "see docs/gate-client.md for the few lines that a client needs"
 
 
@@ -134,7 +135,7 @@ class _Runner:
         """A good session, which says who the client is and what it lets us see."""
         good = play(self.launch, GOOD, "handshake", replace(self.terms, doubtful=True))
         self.tally.processes += 1
-        _require_good(good, self.terms)
+        _require_good(good, self.terms, self.hide)
         self.reports = bool(good.told)
         version = good.version or "2025-11-25"
         self.facts = Facts(
@@ -277,7 +278,7 @@ def _usable(played: Played) -> bool:
     return set(played.truth) <= told
 
 
-def _require_good(good: Played, terms: Terms) -> None:
+def _require_good(good: Played, terms: Terms, hide: Redactor) -> None:
     """Raise TargetError for a client that does not get through a good session."""
     why = last_words(good.stderr)
     if not good.received:
@@ -300,6 +301,7 @@ def _require_good(good: Played, terms: Terms) -> None:
     wrong = [t for t in good.told if good.truth.get(t.action) not in t.text.split()]
     if wrong:
         raise TargetError(
-            f"the client reported {wrong[0].text[:80]!r} for {wrong[0].action!r} in a good session",
+            f"the client reported {hide.brief(wrong[0].text, _SAID)!r} for "
+            f"{hide.brief(wrong[0].action, _SAID)!r} in a good session",
             f"it must report the text of the result of each of {', '.join(ACTIONS)}; {_CONVENTION}",
         )

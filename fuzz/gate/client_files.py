@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz.errors import UsageError
 from fuzz.gate.client_records import ClientPlace, Played
 from fuzz.gate.files import evidence, put, shown_command
 from fuzz.gate.records import Facts, Flaw, Options, Place
-from fuzz.gate.redact import Redactor
+from fuzz.gate.redact import Redactor, without_secrets
 from fuzz.gate.verdicts import Charge
 from fuzz.store import Store, place_of
 from oracles.records import Finding
@@ -41,7 +41,7 @@ class ClientFiling:
 
     def file(self, played: Played, charge: Charge) -> Flaw:
         """Save one finding with all that belongs to it, without secrets."""
-        found = replace(charge.finding, summary=self.hide.text(charge.finding.summary))
+        found = without_secrets(charge.finding, self.hide)
         case = _case(played)
         path = self.store.folder / place_of(found)
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")

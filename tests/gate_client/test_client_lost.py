@@ -96,3 +96,12 @@ def test_a_finding_that_the_disk_does_not_take_is_still_one(monkeypatch, tmp_pat
     [flaw] = report.flaws
     assert (flaw.path, flaw.replay) == ("", "")
     assert report.notes[-1].startswith("not kept on disk: cannot write to")
+
+
+def test_what_is_reported_wrongly_is_told_in_few_words_and_without_secrets(monkeypatch, tmp_path):
+    told = (Told("alpha", "x" * 70 + SECRET + "y" * 500, error=False),)
+    monkeypatch.setattr("fuzz.gate.client.play", lambda *_: replace(PLAYED, told=told))
+    with pytest.raises(TargetError) as refused:
+        gate_client(Launch(("client", "--password", SECRET)), Options(), "quick", tmp_path, print,
+                    seconds=60.0)  # fmt: skip
+    assert f"the client reported '{'x' * 70}***yyyy...' for 'alpha'" in refused.value.cause
