@@ -131,6 +131,7 @@ class Ground:
             b'{"progressToken":"none","progress":1,"total":2}',
             b'"id":"none","result":{}',
             b'"id":"none","error":{"code":-32603,"message":"none"}',
+            b'"method":"example.com/note","params":{"_meta":{}}',
         ):
             yield Frame(b'{"jsonrpc":"2.0",%b}\n' % text, self.names.action("t"))
 
