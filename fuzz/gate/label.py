@@ -67,7 +67,7 @@ _NPX = _runner(
 )
 _UV_VALUED = (
     "-p --python --with --with-editable --with-requirements -w --index --default-index -i "
-    "-f --find-links --env-file --directory --project --package "
+    "-f --env-file --directory --project --package "
     "--extra --group --only-group --no-group --config-file --cache-dir --color --refresh-package "
     "-P --upgrade-package --constraints --overrides --index-strategy --prerelease --resolution "
     "--link-mode --exclude-newer --python-platform --allow-insecure-host --no-extra"
@@ -92,6 +92,8 @@ _RUNNERS = {
     "bash": _SHELL,
     "sh": _SHELL,
 }  # fmt: skip
+_LISTS = ("-url", "-links")
+"""How options end whose value is a place of packages, for each runner of these."""
 _ALSO = {"pythonw": "python", "nodejs": "node", "javaw": "java"}
 _PROGRAM = re.compile(r"([a-z]+)[\d.]*t?(?:\.exe|\.cmd)?", re.IGNORECASE)
 _OPTIONS = re.compile(r"-[A-Za-z]+")
@@ -142,7 +144,7 @@ def _run_by(kind: str, words: Sequence[str]) -> str:
         if option in runner.module:
             rest = attached or "".join(words[at + 1 : at + 2])
             return "" if HIDDEN in rest else rest
-        if not attached and (option in runner.valued or option.endswith("-url")):
+        if not attached and (option in runner.valued or option.endswith(_LISTS)):
             at += 1
         elif not option and words[at] not in runner.verbs and _last(words[at]):
             return _script(runner, words[at:])

@@ -47,24 +47,31 @@ def examine_command(
     once, to see whether replies are lost and the process goes. Raises TargetError for a launch that
     fails, UsageError for options that don't fit the server.
     """
-    if settings and "attack" in settings:
+    hide = Redactor.of(launch)
+    found = _examined(case, launch, settings or {}, target)
+    return [without_secrets(each, hide) for each in found]
+
+
+def _examined(
+    case: Case, launch: Launch, settings: Mapping[str, str], target: str
+) -> list[Finding]:
+    if "attack" in settings:
         return examine_client(launch, settings, target)
-    options = Options.of(settings or {}, label=target)
+    options = Options.of(settings, label=target)
     lab = Lab(launch, options)
     key = repr(launch), options
     try:
         if key not in _known:
             _known[key] = learn(lab)
         known = _known[key]
-        cause = by_name((settings or {}).get("cause", ""))
+        cause = by_name(settings.get("cause", ""))
         if cause is not None:  # a fault of starting, for which the start is made anew
             return [each.finding for each in startup_findings(launch, known, options, [cause])]
         eof = not case.data.endswith(b"\n")
         trial = Trial("replay", "replay", "after", case, eof=eof)
         contract = known.contract(options.profile, case.version)
         prepared = renamed(ready(trial, contract), next(_numbers), contract)
-        hide = Redactor.of(launch)
-        return [without_secrets(each.finding, hide) for each in _charges(lab, known, prepared)]
+        return [charge.finding for charge in _charges(lab, known, prepared)]
     finally:
         lab.close()
 

@@ -39,7 +39,7 @@ def test_a_plain_command_is_named_by_what_it_runs(command: str, name: str) -> No
         ("uv run server.py", "server.py"),
         ("uv --directory /srv run --with mcp server.py", "server.py"),
         ("uv tool run pkg", "pkg"),
-        ("uvx --extra-url https://h/simple pkg", "pkg"),
+        ("uvx --extra-url https://h/all pkg", "pkg"),
         ("uvx --from git+https://host/a/b cmd", "cmd"),
         ("python -X dev -W error server.py", "server.py"),
         ("python -Xdev -um a.b", "a.b"),

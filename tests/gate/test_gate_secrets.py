@@ -14,6 +14,7 @@ from fuzz.crashes.shelf import scan
 from fuzz.gate.confirm import Confirmed
 from fuzz.gate.files import Filing
 from fuzz.gate.lab import ready
+from fuzz.gate.once import examine_command
 from fuzz.gate.records import Options, Seen
 from fuzz.gate.redact import HIDDEN, Redactor
 from fuzz.gate.verdicts import Charge
@@ -100,3 +101,16 @@ def test_a_secret_of_the_environment_is_in_no_reproducer_and_replay_says_what_to
     assert (shown.verdict, shown.expected) == (ERROR, False)
     assert "its command held a secret, which is not kept" in shown.detail
     assert "pass it the secret in a variable of the environment" in shown.detail
+
+
+def test_a_replay_says_nothing_of_a_secret_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_TOKEN", SECRET)
+    program = SERVER % f'"result": {{{HELLO}}}' + "    raise SystemExit('-' * 290 + token)\n"
+    launch = Launch((sys.executable, "-S", "-c", program))
+    case = case_from_bytes(b'{"jsonrpc":"2.0","id":"x","method":"ping"}\n')
+    settings = {"policy": "continue", "effects": "http", "protocol": "2025-11-25"}
+    found = examine_command(case, launch, settings, target="s")
+    [crash] = [each for each in found if each.rule == "live-crash"]
+    assert "its last words on stderr: ---" in crash.summary
+    assert "tok-" not in crash.summary
+    assert len(crash.summary) == 300
