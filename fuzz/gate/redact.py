@@ -13,7 +13,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from urllib.parse import quote, quote_plus
@@ -192,9 +192,6 @@ class Redactor:
         if value is None:
             return "(unset)"
         return HIDDEN if is_secret_name(name) else self.text(_RUN.sub(_hide_random, value))
-
-    def lines(self, lines: Iterable[str]) -> list[str]:
-        return [self.text(line) for line in lines]
 
 
 PATTERNS_ONLY = Redactor()

@@ -49,8 +49,7 @@ _META = (
 _ABSTRACT = re.compile(rb'\{"action":"(wf[0-9a-z]*)"\}')
 _ACTION = re.compile(rb'"(action|ACTION|Action|\\u0061ction)"(?::"(wf[0-9a-z]*)")?')
 _NAME = re.compile(rb'"(?:record|admin_reset)"')
-_WORDS = re.compile(rb'"(?:record|admin_reset|action|ACTION|Action|\\u0061ction)"')
-_OURS = re.compile(rb'("(?:record|admin_reset|action|ACTION|Action|\\u0061ction))(")')
+_WORDS = re.compile(rb'("(?:record|admin_reset|action|ACTION|Action|\\u0061ction))"')
 _CALL = re.compile(
     rb'"method":"tools/call","params":\{("_meta":\{[^{}]*\{\}\},)?'
     rb'"name":"(?:record|admin_reset)","arguments":\{"action":"wf[0-9a-z]*"\}\}'
@@ -226,7 +225,7 @@ def _members(nominee: Nominee) -> dict[str, object]:
 
 def _kept(text: bytes) -> bytes:
     """The same JSON, spelled so that none of its strings is an abstract word."""
-    return _OURS.sub(lambda match: b"%b\\u%04x%b" % (match[1][:-1], match[1][-1], match[2]), text)
+    return _WORDS.sub(lambda match: b'%b\\u%04x"' % (match[1][:-1], match[1][-1]), text)
 
 
 def _listed(match: re.Match[bytes]) -> bytes:
