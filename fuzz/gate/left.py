@@ -6,12 +6,12 @@ open until it was run, and a server passes only where the classic inputs were al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from fuzz.gate.plan import CLASSIC, Cold
 from fuzz.gate.records import Trial
 
-__all__ = ["Todo", "gap"]
+__all__ = ["Todo", "few", "gap"]
 
 _NAMED = 5
 
@@ -61,8 +61,12 @@ def gap(reason: str, left: Mapping[str, tuple[str, ...]], seconds: float, cause:
     ]
     if not classic:
         return ""
-    more = f" and {len(classic) - _NAMED} more" if len(classic) > _NAMED else ""
-    told = ", ".join(classic[:_NAMED])
     were = "was" if len(classic) == 1 else "were"
     missing = f"{len(classic)} of the classic inputs {were} sent"
-    return f"the time was spent before {missing}: {told}{more}"
+    return f"the time was spent before {missing}: {few(classic, _NAMED)}"
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """Names for a sentence: the first ones, and how many there are beside them."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

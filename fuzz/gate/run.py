@@ -24,7 +24,7 @@ from fuzz.gate.files import Filing, shown_command
 from fuzz.gate.gravity import gravest_first
 from fuzz.gate.lab import Lab, Ready, ready
 from fuzz.gate.learn import learn
-from fuzz.gate.left import Todo, gap
+from fuzz.gate.left import Todo, few, gap
 from fuzz.gate.plan import Cold, Plan, Stage, is_classic, plan
 from fuzz.gate.pursuit import Pursuit
 from fuzz.gate.records import (
@@ -66,6 +66,7 @@ _FEWEST_AHEAD, _MOST_AHEAD = 2, 8
 _TRIAL = 0.15
 """Seconds that a trial takes of a server that has started."""
 _TOLD_EVERY = 0.5
+_NAMED = 12
 
 
 def gate(  # noqa: PLR0913 - the terms of one gate
@@ -166,6 +167,9 @@ class _Runner:
             return "done" if self._stages(todo) else "budget"
         except TargetError as error:
             self.lost = self.filing.hide.text(str(error))
+            if self.warm.last:
+                names = few(self.warm.last, _NAMED)
+                self.notes.append(f"Sent to the last server that ended or fell silent: {names}.")
             self._good_again()
             return "lost"
 

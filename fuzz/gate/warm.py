@@ -17,7 +17,7 @@ from fuzz.gate.lab import Lab, Ready, Replies, Watched
 from fuzz.gate.parcel import Parcel, apart, foreign_ids, last_ids, warm_ids
 from fuzz.gate.queue import Queue
 from fuzz.gate.records import Facts, Seen
-from fuzz.gate.splice import Copy, Templates
+from fuzz.gate.splice import Copy, Templates, like
 from fuzz.gate.traffic import Flight, Traffic
 from fuzz.gate.wire import INITIALIZED, LAST, STATELESS, Names, initialize, numbers_in, ping
 from fuzz.report import last_words
@@ -63,9 +63,12 @@ class Warm:
         self._heard = self._look_at = 0.0
         self._orphans: list[Ready] = []
         self._used: set[object] = set()
+        self._doubted: set[int] = set()
         self._effects: dict[int, list[Observed]] = {}
         self._fences = count()
         self.frames = 0
+        self.last: tuple[str, ...] = ()
+        """Trials that were in the pipe of the last server that ended or fell silent in it."""
 
     def close(self) -> None:
         """End the living server."""
@@ -75,6 +78,7 @@ class Warm:
             self._orphans += [flight.prepared for flight in self._traffic.give_up()]
             self._traffic.clear()
             self._used.clear()
+            self._doubted.clear()
 
     def open(self) -> int:
         """Have a server ready; gives its process id. Raises TargetError."""
@@ -99,7 +103,7 @@ class Warm:
 
     def _refused(self, session: Session) -> TargetError:
         """The sentence for a server that does not answer ``initialize`` as one did before."""
-        gone, status = session.process.gone, session.stop()
+        gone, status = _has_ended(session), session.stop()
         limit = f"within {self._lab.options.start_patience:g} s"
         how = f"and ended ({status})" if gone else limit
         words = last_words(bytes(session.process.stderr.data))
@@ -195,7 +199,7 @@ class Warm:
     def _reuses(self, prepared: Ready) -> bool:
         """Whether the living session has had one of the ids; if not, now it has."""
         ids = foreign_ids(prepared)
-        if ids & self._used:
+        if ids & self._used or prepared.trial.number in self._doubted:
             return True
         self._used |= ids
         return False
@@ -231,6 +235,7 @@ class Warm:
     def _fell_silent(self, queue: Queue) -> Iterator[tuple[Ready, Seen]]:
         """The server is gone or stuck: by one trial alone, or by one of those in flight."""
         flying, silence = list(self._traffic.flying.values()), self._silence
+        self.last = tuple(like(flight.prepared).trial.name for flight in flying)
         self._look()
         yield from self._settled(queue, 0)
         ending, status = self._ending()
@@ -244,9 +249,7 @@ class Warm:
     def _ending(self) -> tuple[Ending, str]:
         """How the living server ended, or that it hangs; one that hangs once is trusted less."""
         session = self._living().session
-        if session.process.stdout.ended:
-            session.process.wait(_DYING)
-        if session.process.gone:
+        if _has_ended(session):
             status = session.stop()
             return ("exited" if status.code is not None else "crashed"), str(status)
         self._silence = min(self._silence, 4 * self._patient)
@@ -259,6 +262,7 @@ class Warm:
         self._look()
         for flight in self._traffic.settle(keep):
             if flight.doubted:
+                self._doubted.add(flight.number)
                 queue.apart.append(flight.prepared)
             else:
                 yield flight.prepared, self._seen(flight)
@@ -379,6 +383,13 @@ class Warm:
         watched.session.send(ping(self._facts.version, ident).raw)
         watched.session.wait_for([ident.strip(b'"')], _FENCE)
         return ident.strip(b'"')
+
+
+def _has_ended(session: Session) -> bool:
+    """Whether the server's process is gone; one that closed its stdout is given time to go."""
+    if session.process.stdout.ended:
+        session.process.wait(_DYING)
+    return session.process.gone
 
 
 def _ended(seen: Seen, ending: Ending, status: str, seconds: float) -> Seen:

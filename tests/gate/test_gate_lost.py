@@ -14,11 +14,16 @@ from fuzz import cli
 from fuzz.gate.baseline import Baseline
 from fuzz.gate.formats import junit, markdown, sarif
 from fuzz.gate.left import gap
+from fuzz.gate.pursuit import Pursuit
 from fuzz.gate.records import Begun, FlawFound, Report
 from fuzz.gate.report import as_json, as_table, verdict
 from fuzz.gate.run import gate
 
 TOOL = ("--tool", "record", "--args", '{"action":"{nonce}"}', "--effects", "files")
+
+
+class Sign:
+    """The event that a living server has shown something."""
 
 
 def script(made, path: Path) -> Path:
@@ -68,6 +73,21 @@ def test_a_run_that_lost_its_server_and_found_nothing_is_no_pass(vanishing):
     assert verdict(Baseline().applied(report)) == "none"
 
 
+def test_what_a_living_server_showed_before_it_was_lost_is_told(vanishing, monkeypatch):
+    """Nothing is started ahead, and nothing can be once there is a first sign of a fault."""
+    original = Pursuit.suspect
+
+    def suspect(self: Pursuit, *sign) -> None:
+        original(self, *sign)
+        self.listener(Sign())
+
+    monkeypatch.setattr("fuzz.gate.run.ahead", lambda _facts: 0)
+    monkeypatch.setattr(Pursuit, "suspect", suspect)
+    report = vanishing("PrintsTracebacks", Sign)
+    assert (report.reason, report.flaws) == ("lost", ())
+    assert "server|transcript|out-not-json|text" in report.tally.pending
+
+
 def test_a_server_that_was_ruined_for_good_is_a_finding(bench, tmp_path, monkeypatch, capsys):
     """State on disk: after a bad frame no process serves anybody any more."""
     made = bench("RuinsItself")
@@ -84,6 +104,9 @@ def test_a_server_that_was_ruined_for_good_is_a_finding(bench, tmp_path, monkeyp
     [said] = [each["summary"] for each in told["findings"] if each["rule"] == "live-crash"]
     assert said.startswith("a good session is not served any more: the server ended (exit code 3)")
     assert "its last words on stderr: the database is malformed" in said
+    [note] = told["notes"]
+    assert note.startswith("Sent to the last server that ended or fell silent: ")
+    assert "ugly-debug-line" in note
     assert b"incomplete" in Path("j.xml").read_bytes()
     assert not list(Path(".wirefence/gate").glob(".running*"))
 

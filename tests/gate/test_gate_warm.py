@@ -92,6 +92,15 @@ def test_a_flood_ends_neither_the_screen_nor_the_trials_around_it(bench, descrip
     assert not shown["good"]
 
 
+def test_what_is_in_doubt_is_sent_again_to_a_server_that_has_not_had_its_ids(bench):
+    """A strict server refuses an id that it had, and would seem to hang."""
+    made = bench("PrintsTracebacks", patience=3.0)
+    trials = prepared(made, *GOOD, BAD, *GOOD)
+    assert all(saw.complete for saw in screened(made, trials).values())
+    noisy = {"transcript|out-not-json|text", "reply|reply-leak|traceback"}
+    assert faults(made, trials) == {"good": set(), BAD: noisy}
+
+
 def test_replies_that_never_come_are_waited_for_together(bench):
     """A server that answers no ``tools/call`` is asked a dozen; one wait is for all of them."""
     code = FLOODS.replace('"id" in asked', '"id" in asked and asked["method"] != "tools/call"') % 2

@@ -67,6 +67,16 @@ def test_a_result_for_a_rejected_frame_that_is_no_call_is_found(good):
     assert paper.shows(Seen(paper.lines(line(ident(good.number, "t"), error=ERROR)))) == set()
 
 
+def test_a_call_that_had_to_be_rejected_acted_unless_it_failed(good):
+    call = request(good.number, "t", "tools/call", '{"name":"record","arguments":{"action":"x"}}')
+    paper = good.with_frames(call.replace(b'"jsonrpc":"2.0"', b'"jsonrpc":"1.0"'))
+    name = ident(good.number, "t")
+    taken = Seen(paper.lines(line(name, result=CALLED)))
+    assert paper.shows(taken) == {"non-action|act-rejected|rpc-version"}
+    failed = Seen(paper.lines(line(name, result={**CALLED, "isError": True})))
+    assert paper.shows(failed) == {"reply|reply-to-rejected|rpc-version"}
+
+
 def test_an_error_for_a_good_request_is_found(good):
     refused = Seen(good.lines(p=line(ident(good.number, "p"), error=ERROR)))
     assert good.shows(refused) == {"reply|reply-code|error for a good request"}

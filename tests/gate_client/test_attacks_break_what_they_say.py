@@ -123,6 +123,15 @@ def test_every_attack_fits_numeric_ids_and_most_fit_text_ids() -> None:
     assert unfit == {"id-boolean", "id-fraction", "id-exponent", "early-answer"}
 
 
+@pytest.mark.parametrize("ident", [b"9" * 4_300, b'"' + b"9" * 10_000 + b'"', b"9" * 5_000])
+def test_an_id_of_any_length_can_be_answered(ident: bytes) -> None:
+    """Python reads integers of 4,300 digits, but can't write the next one."""
+    for attack in ATTACKS:
+        peer = Peer(attack, "handshake", None, 0.0, "mark")
+        steps = peer.receive(hello(ident=0).replace(b'"id": 0', b'"id": ' + ident))
+        assert steps or len(ident) == 5_000, attack.name
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_true_answers_are_permitted_in_every_version(version: Version) -> None:
     peer = Peer(GOOD, "call", version, 0.0, "mark")
