@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz.errors import UsageError
-from fuzz.gate.client_records import ClientPlace, Played
+from fuzz.gate.client_records import ClientPlace, Played, Told
 from fuzz.gate.files import evidence, put, shown_command
 from fuzz.gate.records import Facts, Flaw, Options, Place
 from fuzz.gate.redact import Redactor, without_secrets
 from fuzz.gate.verdicts import Charge
+from fuzz.report import printable
 from fuzz.store import Store, place_of
 from oracles.records import Finding
 from strategies.records import Case, Frame
@@ -84,12 +85,12 @@ class ClientFiling:
             f"finding   {found.signature}",
             f"summary   {found.summary}",
             f"command   {shown_command(self.launch, self.hide)}",
-            f"client    {played.name} {played.release}, MCP {played.version}",
+            printable(f"client    {played.name} {played.release}, MCP {played.version}"),
             f"attack    {played.attack.name}: {played.attack.about}, at the {played.place}",
             "",
             *(f"> {evidence(line, self.hide)}" for line in _lines(played.received)),
             *(f"< {evidence(line, self.hide)}" for line in _lines(played.sent)),
-            *(f"= {t.action}: {'error' if t.error else 'result'} {t.text!r}" for t in played.told),
+            *(printable(f"= {t.action}: {_way(t)} {t.text!r}") for t in played.told),
             f"ending    {played.ending} {played.status}",
         ]
         return self.hide.text("\n".join(lines)) + "\n"
@@ -98,6 +99,10 @@ class ClientFiling:
 def trial_of(played: Played) -> str:
     """The name of a play: its attack, and where."""
     return f"{played.attack.name} ({played.place})"
+
+
+def _way(told: Told) -> str:
+    return "error" if told.error else "result"
 
 
 def _case(played: Played) -> Case:

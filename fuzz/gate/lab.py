@@ -167,6 +167,8 @@ class Lab:
         self.blind: dict[str, str] = {}
         self.deadline = math.inf
         """When the time is up, by the monotonic clock: replies are hardly waited for after it."""
+        self.start_patience = options.start_patience
+        """Seconds for the first reply of a fresh server."""
         self._spares: Spares[Watched] = Spares(self._start, ahead)
         self._patience = options.patience
 
@@ -283,7 +285,7 @@ class Lab:
                 session.send(data[start : frame.end])
                 start = frame.end
                 keys = [(type(name), name) for name in frame.ids]
-                replies.wait(keys, self.options.start_patience)
+                replies.wait(keys, self.start_patience)
         session.send(data[start:])
         return time.monotonic()
 

@@ -91,6 +91,7 @@ def gate(  # noqa: PLR0913 - the terms of one gate
     try:
         limit = seconds or SECONDS[budget]
         facts = learn(lab, limit)
+        lab.start_patience = min(options.start_patience, max(limit, options.patience))
         runner = _Runner(lab, facts, budget, store, listener, limit, began)
         reason = runner.run(crashes)
         return runner.report(reason)

@@ -96,7 +96,7 @@ class Warm:
         if version != STATELESS:
             ident = Names(0).ident("h")
             session.send(initialize(b'"%b"' % version.encode(), ident).raw)
-            if not session.wait_for([ident.strip(b'"')], self._lab.options.start_patience):
+            if not session.wait_for([ident.strip(b'"')], self._lab.start_patience):
                 raise self._refused(session)
             session.send(INITIALIZED.raw)
         session.collect()
@@ -104,7 +104,7 @@ class Warm:
     def _refused(self, session: Session) -> TargetError:
         """The sentence for a server that does not answer ``initialize`` as one did before."""
         gone, status = _has_ended(session), session.stop()
-        limit = f"within {self._lab.options.start_patience:g} s"
+        limit = f"within {self._lab.start_patience:g} s"
         how = f"and ended ({status})" if gone else limit
         words = last_words(bytes(session.process.stderr.data))
         self.close()

@@ -13,11 +13,14 @@ import pytest
 from fuzz import cli
 from fuzz.gate.baseline import Baseline
 from fuzz.gate.formats import junit, markdown, sarif
+from fuzz.gate.lab import Lab, ready
 from fuzz.gate.left import gap
 from fuzz.gate.pursuit import Pursuit
 from fuzz.gate.records import Begun, FlawFound, Report
 from fuzz.gate.report import as_json, as_table, verdict
 from fuzz.gate.run import gate
+from fuzz.gate.warm import Warm
+from targets.errors import TargetError
 
 TOOL = ("--tool", "record", "--args", '{"action":"{nonce}"}', "--effects", "files")
 
@@ -109,6 +112,31 @@ def test_a_server_that_was_ruined_for_good_is_a_finding(bench, tmp_path, monkeyp
     assert "ugly-debug-line" in note
     assert b"incomplete" in Path("j.xml").read_bytes()
     assert not list(Path(".wirefence/gate").glob(".running*"))
+
+
+def test_a_start_is_waited_for_no_longer_than_the_run_was_given(bench, tmp_path, monkeypatch):
+    labs: list[Lab] = []
+
+    class Kept(Lab):
+        def __init__(self, *words) -> None:
+            super().__init__(*words)
+            labs.append(self)
+
+    def stop(_event: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fuzz.gate.run.Lab", Kept)
+    made = bench()
+    for seconds, patience in ((3.0, 20.0), (600.0, 30.0)):
+        gate(made.launch, made.options, "quick", tmp_path / "out", stop, seconds=seconds)
+        assert labs.pop().start_patience == patience
+    silent = bench(command=("sh", "-c", "cat >/dev/null"), patience=0.2)
+    lab = Lab(silent.launch, silent.options)
+    lab.start_patience = 0.25
+    with pytest.raises(TargetError, match=r"no initialize within 0\.25 s, though"):
+        Warm(lab, silent.facts).open()
+    seen = lab.run(ready(silent.trial("good"), silent.facts.contract("strict")), silent.facts)
+    assert seen.seconds < made.options.start_patience / 2
 
 
 def test_a_cause_that_holds_a_secret_is_told_without_it(bench, tmp_path):
