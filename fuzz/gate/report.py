@@ -88,7 +88,8 @@ def _verdict(report: Report) -> Iterator[str]:
     if report.gap:
         yield f"NO PASS: {report.gap}"
     yield (
-        f"{total:,} trials, {tally.frames:,} frames, {tally.processes} processes, "
+        f"{total:,} {'trial' if total == 1 else 'trials'}, {tally.frames:,} frames, "
+        f"{tally.processes} processes, "
         f"{report.seconds:.0f} s, budget {report.budget} ({report.reason}), "
         f"profile {report.profile}, policy {facts.policy}"
     )
@@ -142,7 +143,7 @@ def _notes(report: Report) -> Iterator[str]:
     pending = report.tally.pending
     if pending:
         yield ""
-        yield "Not confirmed: the time was spent before it could be run again in a fresh process:"
+        yield "Not confirmed: there was no time to run it again in a fresh process:"
         yield from (printable(f"  {signature}") for signature in pending)
     yield from (printable(note) for note in report.notes)
 

@@ -114,10 +114,9 @@ class _Bench:
         return frame.rule in ("tool-arguments", "tool-unknown-argument") and not self.facts.declared
 
     def replies(self) -> Iterator[Charge]:
-        for frame in self.frames:
-            if is_owed(frame):
-                for name in frame.ids:
-                    yield from self._owed(frame, (type(name), name))
+        for request in self._requests():
+            for name in request.ids:
+                yield from self._owed(request, (type(name), name))
         for key, got in self.answers.items():
             if key not in self.owed and LAST not in numbers_in(spelled(key)):
                 yield from self._stray(key, got)
@@ -125,6 +124,12 @@ class _Bench:
         if self.nameless and not rejected:
             text = "an error reply that answers no request"
             yield self.say("reply", "reply-id", "null id", text, self.nameless[0][1])
+
+    def _requests(self) -> Iterator[FrameVerdict]:
+        """What is owed a reply: frames, and of a batch its members."""
+        for frame in self.frames:
+            if is_owed(frame):
+                yield from frame.members or (frame,)
 
     def _owed(self, frame: FrameVerdict, key: Key) -> Iterator[Charge]:
         got = self.answers.get(key, [])

@@ -77,6 +77,25 @@ def test_a_call_that_had_to_be_rejected_acted_unless_it_failed(good):
     assert paper.shows(failed) == {"reply|reply-to-rejected|rpc-version"}
 
 
+def test_each_member_of_a_batch_is_answered_as_if_it_were_alone(good):
+    number = good.number
+    raw = b"[%b,%b]\n" % (
+        request(number, "t", "tools/list")[:-1],
+        request(number, "u", "tools/call", '{"name":"none","arguments":{}}')[:-1],
+    )
+    paper = good.with_frames(raw, version="2025-03-26")
+
+    def shows(listed: dict, called: dict) -> set[str]:
+        parts = (line(ident(number, "t"), **listed), line(ident(number, "u"), **called))
+        return paper.shows(Seen(paper.lines(b"[%b,%b]" % parts)))
+
+    tools, no = {"result": {"tools": []}}, {"error": {"code": -32602, "message": "no"}}
+    assert shows(tools, no) == set()
+    assert shows(tools, {"result": CALLED}) == {"non-action|act-rejected|tool-unknown"}
+    assert shows({"result": CALLED}, no) == {"reply|reply-id|crossed"}
+    assert shows({"error": ERROR}, no) == {"reply|reply-code|error for a good request"}
+
+
 def test_an_error_for_a_good_request_is_found(good):
     refused = Seen(good.lines(p=line(ident(good.number, "p"), error=ERROR)))
     assert good.shows(refused) == {"reply|reply-code|error for a good request"}
