@@ -6,6 +6,7 @@ synced and renamed, bytes before metadata, so that a metadata file proves its by
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -24,7 +25,15 @@ from oracles.records import Finding
 from strategies.records import VERSIONS, Case, Direction, Frame
 from targets.command.records import Launch
 
-__all__ = ["COMPANIONS", "Store", "case_from_bytes", "place_of", "read_case", "write_whole"]
+__all__ = [
+    "COMPANIONS",
+    "Store",
+    "case_from_bytes",
+    "content_of",
+    "place_of",
+    "read_case",
+    "write_whole",
+]
 
 COMPANIONS = (".transcript", ".stderr")
 """What may lie beside a finding to be read by people; it is not part of a reproducer."""
@@ -50,6 +59,16 @@ def write_whole(path: Path, content: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a file that was met in a folder. Raises OSError.
+
+    Whoever reads a FIFO waits for a writer, which is right only where its user named it.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(errno.EINVAL, "it is neither file nor folder", str(path))
+    return path.read_bytes()
 
 
 def place_of(finding: Finding, beside: str = "") -> str:
@@ -88,7 +107,7 @@ class Store:
         found = set()
         for path in sorted(self.folder.glob("*/*.json")):
             try:
-                content = json.loads(path.read_bytes())
+                content = json.loads(content_of(path))
                 signature = _text(content["signature"])
             except (OSError, *_DAMAGED) as error:
                 raise UsageError(
@@ -175,8 +194,8 @@ class Store:
     def get(self, path: Path) -> tuple[Metadata, Case]:
         """Read a finding back, checked. Raises UsageError that says what is wrong with it."""
         try:
-            metadata = decode(path.with_suffix(".json").read_bytes())
-            data = path.read_bytes()
+            metadata = decode(content_of(path.with_suffix(".json")))
+            data = content_of(path)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise UsageError(f"cannot read {error.filename}: {reason}", "check the path") from error
@@ -243,16 +262,17 @@ def read_case(path: Path) -> Case:
     Raises UsageError for a file or metadata that cannot be read.
     """
     try:
-        data = path.read_bytes()
+        data = content_of(path) if path.suffix == ".frame" else path.read_bytes()
         beside = path.with_suffix(".json")
         if path.suffix != ".frame" or not beside.exists():
             return case_from_bytes(data)
-        content = json.loads(beside.read_bytes())
+        content = json.loads(content_of(beside))
         protocol, cuts = _text(content["protocol"]), _offsets(content["cuts"])
         direction = _text(content.get("direction", "client-to-server"))
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise UsageError(f"cannot read {path}: {reason}", "check the path") from error
+        name = error.filename or path
+        raise UsageError(f"cannot read {name}: {reason}", "check the path") from error
     except _DAMAGED as error:
         raise UsageError(
             f"the metadata beside {path} is not readable", "mend or remove the .json file"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fuzz.errors import UsageError
+from fuzz.store import content_of
 
 __all__ = ["reproducers", "traffic", "unreadable"]
 
@@ -45,6 +46,8 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
         if not path.exists():
             raise UsageError(f"there is no corpus at {path}", "check the path")
+        if not path.is_file() and not path.is_dir():
+            raise UsageError(f"{path} is neither file nor folder", "name a corpus")
         for file in [path] if path.is_file() else sorted(path.rglob("*")):
             if file.is_file() and not file.name.startswith("."):
                 yield file
@@ -52,10 +55,10 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
 
 def _read(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return content_of(file)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise UsageError(f"cannot read {file}: {reason}", "mend its permissions") from error
+        raise UsageError(f"cannot read {file}: {reason}", "check the path") from error
 
 
 def _documents(file: Path) -> Iterator[bytes]:
@@ -86,10 +89,13 @@ def _lines(file: Path) -> Iterator[str]:
 
 
 def reproducers(folder: Path) -> Iterator[bytes]:
-    """Every committed crash below ``folder``: its bytes whole and each of its lines."""
+    """Every committed crash below ``folder``: its bytes whole and each of its lines.
+
+    Raises UsageError for one that cannot be read.
+    """
     if not folder.is_dir():
         return
     for path in sorted(folder.rglob("*.frame")):
-        raw = path.read_bytes()
+        raw = _read(path)
         yield raw
         yield from raw.split(b"\n")

@@ -18,7 +18,7 @@ from fuzz.crashes.shelf import Entry, scan
 from fuzz.crashes.show import as_index, cut
 from fuzz.crashes.standing import is_aside, is_fixed
 from fuzz.errors import UsageError
-from fuzz.store import Store
+from fuzz.store import Store, write_whole
 from oracles.records import Finding
 from strategies.records import Case
 from targets.errors import TargetError
@@ -127,12 +127,12 @@ def _place(repository: Repository, folder: Path) -> Path:
 
 def write_index(folder: Path) -> bool:
     """Write ``INDEX.md`` anew; return whether that changed it. Raises UsageError."""
-    page, text = folder / "INDEX.md", as_index(scan(folder).entries)
+    page, text = folder / "INDEX.md", as_index(scan(folder).entries).encode()
     try:
-        if page.exists() and page.read_text(encoding="utf-8") == text:
+        if page.is_file() and page.read_bytes() == text:
             return False
         folder.mkdir(parents=True, exist_ok=True)
-        page.write_text(text, encoding="utf-8")
+        write_whole(page, text)
     except OSError as error:
         raise UsageError(f"cannot write to {page}: {error.strerror}", "mend that") from error
     return True

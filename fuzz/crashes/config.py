@@ -21,6 +21,7 @@ __all__ = ["Nightly", "load"]
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=256)]
+Place = Annotated[str, msgspec.Meta(pattern=r"^[^\x00]+$")]
 
 
 class Nightly(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -41,11 +42,11 @@ class Nightly(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
     patience: Positive = 60.0
     workers: Count = 2
     seed: int | Literal["date", "random"] = "date"
-    reproducers: str = "crashes"
-    work: str = ".wirefence"
-    corpus: tuple[str, ...] = ()
+    reproducers: Place = "crashes"
+    work: Place = ".wirefence"
+    corpus: tuple[Place, ...] = ()
     corpus_megabytes: Positive = 200.0
-    branch: str = ""
+    branch: Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$")] = ""
 
 
 def load(path: Path) -> Nightly:

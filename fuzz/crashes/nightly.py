@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -53,8 +54,8 @@ class _Notes(msgspec.Struct):
 
     began: float
     seed: int
-    spent: float = 0.0
-    attempt: int = 0
+    spent: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    attempt: Annotated[int, msgspec.Meta(ge=0)] = 0
     minimized: list[str] = []
 
 
@@ -176,9 +177,7 @@ def _only_one(work: Path) -> Iterator[None]:
         work.mkdir(parents=True, exist_ok=True)
         lock = (work / "nightly.lock").open("a+")
     except OSError as error:
-        raise UsageError(
-            f"cannot write to {work}: {error.strerror}", "choose another work"
-        ) from error
+        raise _unwritable(work, error) from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -212,8 +211,16 @@ def _notes(work: Path, config: Nightly) -> tuple[_Notes, bool]:
 
 def _write(work: Path, notes: _Notes) -> None:
     part = work / "nightly.json.part"
-    part.write_text(json.dumps(msgspec.to_builtins(notes)))
-    part.replace(work / "nightly.json")
+    try:
+        part.write_text(json.dumps(msgspec.to_builtins(notes)))
+        part.replace(work / "nightly.json")
+    except OSError as error:
+        raise _unwritable(work / "nightly.json", error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    reason = error.strerror or type(error).__name__
+    return UsageError(f"cannot write to {path}: {reason}", "mend that, or choose another work")
 
 
 def _seed(config: Nightly) -> int:

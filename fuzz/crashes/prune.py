@@ -68,7 +68,7 @@ def _known(entry: Entry, other: Entry, findings: Path, *, really: bool) -> str:
 
 def _index(folder: Path, entries: tuple[Entry, ...], *, really: bool) -> list[str]:
     page = folder / "INDEX.md"
-    stale = page.exists() and page.read_text(errors="replace") != as_index(entries)
+    stale = page.is_file() and page.read_bytes() != as_index(entries).encode()
     if stale and really:
         write_index(folder)
     return [f"{'wrote' if really else 'would write'}  {cut(str(page))}  anew"] if stale else []

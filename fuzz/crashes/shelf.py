@@ -79,7 +79,7 @@ def scan(folder: Path, *, findings: bool = False) -> Shelf:
 
 def _files(folder: Path) -> list[Path]:
     try:
-        if folder.exists() and not folder.is_dir():
+        if not folder.is_dir() and (folder.exists() or folder.is_symlink()):
             raise UsageError(f"{folder} is no directory", "name the directory of reproducers")
         return sorted(path for path in folder.rglob("*") if not path.is_dir())
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from fractions import Fraction
 from itertools import islice
@@ -140,6 +141,9 @@ def test_every_byte_of_a_transcript_is_read_as_gate_shows_it(tmp_path):
 def test_a_corpus_that_is_not_there_is_named(tmp_path):
     with pytest.raises(UsageError, match="no corpus at"):
         list(traffic([tmp_path / "none"]))
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(UsageError, match="neither file nor folder"):
+        list(traffic([tmp_path / "fifo"]))
 
 
 def test_reproducers_are_given_whole_and_by_line(tmp_path):

@@ -69,6 +69,11 @@ def test_every_key_is_explained():
         ("[nightly]\ntargets = []", r"nightly.targets"),
         ("[nightly]\nprofile = 'lax'", "nightly.profile"),
         ("[nightly]\nseed = 'often'", "nightly.seed"),
+        ("[nightly]\nwork = ''", "nightly.work"),
+        ('[nightly]\nwork = "a\\u0000b"', "nightly.work"),
+        ('[nightly]\ncorpus = ["a\\u0000b"]', "nightly.corpus"),
+        ('[nightly]\nreproducers = "\\u0000"', "nightly.reproducers"),
+        ('[nightly]\nbranch = "\\u0000"', "nightly.branch"),
         ("[nigthly]\nseconds = 5", "nigthly"),
         ("[nightly", "no TOML"),
         ("", r"no table \[nightly\]"),
@@ -178,6 +183,21 @@ def test_a_round_that_was_killed_goes_on_with_what_is_left(here, monkeypatch: py
     assert budgets == [pytest.approx(2.0)]
     assert report.faults
     assert not notes.exists()
+
+
+@pytest.mark.parametrize("odd", ["spent", "attempt"])
+def test_notes_that_no_round_wrote_begin_a_new_round(here, odd: str):
+    notes = {"began": time.time(), "seed": 5, "spent": 1, "attempt": 1}
+    (here / "nightly.json").write_text(json.dumps(notes))
+    assert module._notes(here, Nightly())[1]
+    (here / "nightly.json").write_text(json.dumps({**notes, odd: -1}))
+    assert not module._notes(here, Nightly())[1]
+
+
+def test_notes_that_cannot_be_written_are_a_sentence(here):
+    (here / "nightly.json").mkdir()
+    with pytest.raises(UsageError, match=r"cannot write to .*nightly\.json: Is a directory"):
+        module._notes(here, Nightly())
 
 
 def test_a_campaign_that_is_told_to_end_ends_the_round_which_can_be_gone_on_with(

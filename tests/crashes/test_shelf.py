@@ -242,6 +242,28 @@ def test_a_directory_that_is_named_is_there(here, wirefence: Wirefence, words):
             wirefence(*words, name)
 
 
+def test_a_link_to_nowhere_is_no_empty_directory(here):
+    (here / "crashes").symlink_to("crashes")
+    with pytest.raises(UsageError, match="is no directory"):
+        scan(here / "crashes")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"x" * 10, None])
+def test_a_page_that_is_no_index_is_written_anew_or_named(here, wirefence: Wirefence, content):
+    entry = put(here / "crashes")
+    page = here / "crashes/INDEX.md"
+    if content is None:
+        page.mkdir()
+        with pytest.raises(UsageError, match=r"INDEX.md: Is a directory"):
+            wirefence("crashes", "mark", str(entry), "upstream")
+        assert wirefence("crashes", "prune", "--write").code == 0
+        return
+    page.write_bytes(content)
+    assert "would write" in wirefence("crashes", "prune").out
+    assert wirefence("crashes", "mark", str(entry), "upstream").code == 0
+    assert "upstream" in page.read_text()
+
+
 @pytest.mark.parametrize(
     "words", [("crashes", "list"), ("crashes", "prune"), ("minimize", "--all")]
 )

@@ -300,43 +300,6 @@ def test_a_fault_of_our_own_exits_3_and_asks_for_a_report(wirefence, monkeypatch
     assert ran.err.strip().endswith("wirefence: LookupError: of ours; please report this")
 
 
-TORN = [
-    *("", "{", "{}", "[]", "5", "[" * 99_999, '{"quirks": {}}', '{"versions": {}}'),
-    *('{"quirks": 5, "versions": {}}', '{"quirks": {}, "versions": []}'),
-    *('{"quirks": {"json": 5}, "versions": {}}', '{"quirks": {"json": [5]}, "versions": {}}'),
-]
-
-
-@pytest.mark.parametrize("content", TORN, ids=lambda content: content[:40])
-@pytest.mark.parametrize("words", [("quirks",), (*FEW, "--target", "parsers"), ("explain", "-")])
-def test_without_a_readable_quirks_file_a_command_exits_2(
-    wirefence, hostile: Path, monkeypatch, content: str, words: tuple[str, ...]
-) -> None:
-    (hostile / "quirks.json").write_text(content)
-    load = quirks.load
-    monkeypatch.setattr("fuzz.commands.quirks.probe", lambda: None)
-    monkeypatch.setattr(quirks, "load", lambda: load(hostile / "quirks.json"))
-    ran = wirefence(*words)
-    assert ran.code == 2
-    assert "run wirefence quirks --write" in ran.complaint()
-
-
-def test_quirks_are_written_whole_or_not_at_all(wirefence, hostile: Path, monkeypatch) -> None:
-    def ended(_: int) -> None:
-        raise KeyboardInterrupt
-
-    stored = hostile / "quirks.json"
-    stored.write_text("as it was")
-    monkeypatch.setattr("fuzz.commands.quirks.probe", quirks.load)
-    monkeypatch.setattr(quirks, "QUIRKS_FILE", stored)
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", ended)
-        assert wirefence("quirks", "--write").code == 2
-    assert stored.read_text() == "as it was"
-    assert wirefence("quirks", "--write").code == 0
-    assert quirks.load(stored) == quirks.load()
-
-
 def test_no_words_at_all_show_the_help(wirefence) -> None:
     ran = wirefence()
     assert (ran.code, ran.out) == (2, "")
