@@ -20,6 +20,7 @@ from fuzz.crashes.rerun import Runners, Subject
 from fuzz.crashes.same import same
 from fuzz.crashes.schema import Status, describe
 from fuzz.crashes.shelf import Entry, scan
+from fuzz.crashes.standing import is_fixed
 from fuzz.errors import UsageError
 from fuzz.gate.label import label_of
 from fuzz.store import Store, place_of
@@ -98,8 +99,8 @@ def _file(
     found: Finding, case: Case, subject: Subject, wanted: Wanted, store: Store
 ) -> Entry | str:
     """One finding as a reproducer, or the reason why it is none."""
-    if known := _known(found, scan(store.folder).entries):
-        return f"{found.signature} is known already, as {known.id}"
+    if known := _known(found, case, scan(store.folder).entries):
+        return f"{found.signature} is known already, as {known.id} ({known.metadata.status})"
     metadata = describe(
         found,
         case,
@@ -119,7 +120,7 @@ def _file(
         if said.state == "gone":
             return f"{found.signature} does not show a second time"
         small = said.entry
-    if known := _known(small.metadata.finding(), scan(store.folder).entries):
+    if known := _known(small.metadata.finding(), small.case, scan(store.folder).entries):
         return f"{found.signature} is known already, in its smallest form, as {known.id}"
     return replace(small, path=store.put(small.metadata, small.case.data))
 
@@ -135,8 +136,10 @@ def _here(found: Finding, subject: Subject) -> dict[str, str]:
     return _versions(found)
 
 
-def _known(found: Finding, entries: Iterable[Entry]) -> Entry | None:
-    return next((e for e in entries if same(found)(e.metadata.finding())), None)
+def _known(found: Finding, case: Case, entries: Iterable[Entry]) -> Entry | None:
+    """What is on file for a fault; of a fixed one, its very bytes only."""
+    alike = (each for each in entries if same(found)(each.metadata.finding()))
+    return next((each for each in alike if not is_fixed(each) or each.case == case), None)
 
 
 def _versions(found: Finding) -> dict[str, str]:

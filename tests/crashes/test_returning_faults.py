@@ -146,6 +146,15 @@ def test_the_bytes_of_a_fixed_reproducer_are_told_to_be_marked_instead(
     assert statuses(CRASHES) == {b"NaN": "open"}
 
 
+def test_a_fixed_fault_is_filed_by_hand_again_by_other_bytes_only(here, wirefence: Wirefence):
+    of_ujson(CRASHES, b"[NaN]", "fixed")
+    for name, data, code in (("same", b"[NaN]", 1), ("other", b"NaN", 0), ("again", b"[0,NaN]", 1)):
+        (here / name).write_bytes(data)
+        words = ("crashes", "add", name, "--target", "parser:ujson", "--as-it-is")
+        assert wirefence(*words).code == code
+    assert statuses(CRASHES) == {b"[NaN]": "fixed", b"NaN": "open"}
+
+
 def test_a_symptom_of_a_fixed_fault_is_no_symptom_of_a_known_one():
     def entry(oracle: str, rule: str, data: bytes, status: Status) -> Entry:
         found = finding(oracle, rule, "planted:takes-byte-order-mark", "utf8-bom", "said")
