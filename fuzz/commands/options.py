@@ -137,8 +137,8 @@ def known_for(out: Path) -> frozenset[str]:
     """
     known = standing(REPRODUCERS)
     past = forget_fixed(out, scan(REPRODUCERS).entries)
-    if past:
-        click.echo(f"{len(past)} findings below {out} are fixed by now and were deleted", err=True)
+    for path in past:
+        click.echo(f"deleted {path}: a copy of a fixed reproducer hides its return", err=True)
     return known
 
 

@@ -96,7 +96,7 @@ def test_a_finding_that_is_the_fixed_reproducer_does_not_hide_what_comes_back(he
     known_for(FINDINGS)
     assert not past.path.exists()
     assert beside.path.exists()
-    assert "1 findings below .wirefence/findings are fixed by now" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith(f"deleted {FINDINGS / past.path.parent.name}")
     back = put(FINDINGS, b"2\n")
     known_for(FINDINGS)
     assert back.path.exists()
