@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 import re
 import tempfile
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ import msgspec
 
 from fuzz.crashes.schema import Metadata, Status, decode, describe, encode
 from fuzz.errors import UsageError
+from fuzz.whole import write_whole
 from oracles.records import Finding
 from strategies.records import VERSIONS, Case, Direction, Frame
 from targets.command.records import Launch
@@ -32,7 +32,6 @@ __all__ = [
     "content_of",
     "place_of",
     "read_case",
-    "write_whole",
 ]
 
 COMPANIONS = (".transcript", ".stderr")
@@ -40,25 +39,6 @@ COMPANIONS = (".transcript", ".stderr")
 
 _SLUG = re.compile(r"[^a-z0-9]+")
 _DAMAGED = (ValueError, KeyError, TypeError, RecursionError)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is either absent or whole, whatever happens meanwhile."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    except BaseException:  # Ctrl-C as well
-        part.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def content_of(path: Path) -> bytes:

@@ -21,9 +21,9 @@ from fuzz.gate.redact import Redactor
 from fuzz.gate.report import as_json, as_table, plain, verdict
 from fuzz.gate.run import SECONDS, gate
 from fuzz.gate.unfinished import marked, unfinished
-from fuzz.gate.whole import may_write, write_whole
 from fuzz.gate.wire import Wording
 from fuzz.report import printable
+from fuzz.whole import may_write, write_whole
 from strategies.contract import Policy, Profile
 from strategies.records import VERSIONS, Version
 from targets.command.guardian import end_left
@@ -283,5 +283,11 @@ def _check(path: Path | None) -> None:
 
 
 def _put(path: Path | None, make: Callable[[], bytes]) -> None:
-    if path is not None:
-        write_whole(path, make(), "choose another file")
+    if path is None:
+        return
+    try:
+        write_whole(path, make())
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {path}: {error.strerror}", "choose another file"
+        ) from error

@@ -7,7 +7,7 @@ import click
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.plan import stored_quirks
 from fuzz.probe import probe
-from fuzz.store import write_whole
+from fuzz.whole import write_whole
 from oracles import quirks
 
 __all__ = ["command"]

@@ -7,7 +7,6 @@ so the file outlives the next patch release and still lets a new kind of differe
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from fuzz.compare.report import Compared
 from fuzz.errors import UsageError
+from fuzz.whole import write_whole
 
 __all__ = ["Accepted", "accepted", "marked", "record", "writable"]
 
@@ -64,12 +64,9 @@ def record(path: Path, pairs: Iterable[Compared]) -> int:
         for pair in pairs
         for found in pair.found
     ]
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(json.dumps({"accepted": rows}, indent=1) + "\n")
-        part.replace(path)
+        write_whole(path, json.dumps({"accepted": rows}, indent=1).encode() + b"\n")
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise _unwritable(path, error) from error
     return len(rows)
 

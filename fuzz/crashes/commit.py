@@ -18,7 +18,8 @@ from fuzz.crashes.shelf import Entry, scan
 from fuzz.crashes.show import as_index, cut
 from fuzz.crashes.standing import is_aside, is_fixed
 from fuzz.errors import UsageError
-from fuzz.store import Store, write_whole
+from fuzz.store import Store
+from fuzz.whole import write_whole
 from oracles.records import Finding
 from strategies.records import Case
 from targets.errors import TargetError

@@ -37,6 +37,7 @@ from fuzz.events import Event, Finished, Listener, Progress, Tally
 from fuzz.hypothesis_cases import hypothesis_cases
 from fuzz.plan import Plan
 from fuzz.store import Store
+from fuzz.whole import write_whole
 from targets.errors import TargetError
 
 __all__ = ["Report", "nightly"]
@@ -210,10 +211,8 @@ def _notes(work: Path, config: Nightly) -> tuple[_Notes, bool]:
 
 
 def _write(work: Path, notes: _Notes) -> None:
-    part = work / "nightly.json.part"
     try:
-        part.write_text(json.dumps(msgspec.to_builtins(notes)))
-        part.replace(work / "nightly.json")
+        write_whole(work / "nightly.json", json.dumps(msgspec.to_builtins(notes)).encode())
     except OSError as error:
         raise _unwritable(work / "nightly.json", error) from error
 

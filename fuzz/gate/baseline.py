@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 from fuzz.errors import UsageError
 from fuzz.gate.records import Budget, Facts, Flaw, Report
-from fuzz.gate.whole import write_whole
+from fuzz.whole import write_whole
 
 __all__ = ["UNREVIEWED", "Baseline", "Compared", "Expected", "Server", "load", "store"]
 
@@ -230,7 +230,12 @@ def store(path: Path, baseline: Baseline) -> None:
     }
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     # A name that is no UTF-8 is written as JSON's own escapes, which come to be the same.
-    write_whole(path, text.encode("utf-8", "backslashreplace"), "choose another --baseline")
+    try:
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {path}: {error.strerror}", "choose another --baseline"
+        ) from error
 
 
 def _plain(entries: Iterable[Expected]) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ import pytest
 from fuzz import cli
 from fuzz.errors import UsageError
 from fuzz.gate.baseline import Baseline, Server, store
-from fuzz.gate.whole import may_write, write_whole
+from fuzz.whole import may_write, write_whole
 from tests.gate_outputs.reports import flaw, report
 
 FILES = ("--junit", "to/j.xml", "--sarif", "to/s.json", "--baseline", "b.json", "--update-baseline")
@@ -91,21 +91,19 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch)
     path = tmp_path / "j.xml"
     path.write_text("old")
 
-    def half(self: Path, content: bytes) -> None:
-        with self.open("wb") as stream:
-            stream.write(content[:1])
+    def full(_descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", half)
-    with pytest.raises(UsageError, match=r"j\.xml: No space left on device; elsewhere"):
-        write_whole(path, b"new", "elsewhere")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(path, b"new")
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("j.xml", "old")]
 
 
 def test_a_link_stays_one(tmp_path):
     (tmp_path / "link").symlink_to("file")
     for content in (b"one", b"two"):
-        write_whole(tmp_path / "link", content, "")
+        write_whole(tmp_path / "link", content)
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "file").read_bytes() == content
 
@@ -115,11 +113,11 @@ def test_what_is_no_file_is_written_to(tmp_path):
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
     reader.start()
-    write_whole(pipe, b"new", "")
+    write_whole(pipe, b"new")
     reader.join(60)
     assert (read, stat.S_ISFIFO(pipe.stat().st_mode)) == ([b"new"], True)
     with (tmp_path / "file").open("wb") as stream:
-        write_whole(Path(f"/dev/fd/{stream.fileno()}"), b"new", "")
+        write_whole(Path(f"/dev/fd/{stream.fileno()}"), b"new")
         assert os.fstat(stream.fileno()).st_nlink == 1
     assert (tmp_path / "file").read_bytes() == b"new"
 
