@@ -195,9 +195,8 @@ class _Runner:
         self._take(good.prepared, good)
         for charge in missing_tools(self.facts, self.lab.options.expected_tools):
             self.pursuit.file(Confirmed(charge, good.prepared, good.seen))
-        if usable(
-            good.charges
-        ):  # else a crowd says nothing new, and each of its replies is waited for
+        # Else a crowd says nothing new, and each of its replies is waited for.
+        if usable(good.charges):
             self._crowd()
 
     def _crowd(self) -> None:
