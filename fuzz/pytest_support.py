@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
@@ -34,11 +35,21 @@ from oracles.records import Finding
 from strategies.contract import Policy, Profile
 from targets.command.guardian import end_left
 from targets.command.records import Launch
+from targets.errors import TargetError
 from targets.records import GatewayFactory
 
 __all__ = ["Replays", "Wirefence"]
 
 _CASES = 200
+
+
+@contextmanager
+def _in_a_sentence(hide: Redactor) -> Iterator[None]:
+    """Fail the test for what cannot be run, without the secrets that a traceback would show."""
+    try:
+        yield
+    except (TargetError, UsageError) as error:
+        pytest.fail(hide.text(str(error)), pytrace=False)
 
 
 @dataclass(slots=True)
@@ -107,23 +118,25 @@ class Wirefence:
 
         ``tool`` names one that is safe to call, with ``{nonce}`` in the JSON ``arguments`` where
         the action name goes; ``options`` are members of :class:`fuzz.gate.records.Options`. Returns
-        the report. Raises TargetError for a command that can't be started or talked to, UsageError
-        for options that don't fit the server or a baseline that can't be read, KeyboardInterrupt
+        the report. A command that can't be started or talked to, options that don't fit the server
+        and a baseline that can't be read fail the test in a sentence. Raises KeyboardInterrupt
         where Ctrl-C came in between, so that pytest runs nothing more.
         """
         nominee = Nominee(tool, arguments) if tool else None
         launch = Launch(command, dict(env or {}), cwd)
         chosen = Options(nominee=nominee, **options)
-        known = Baseline() if baseline is None else load(baseline)
-        try:
-            report = gate(launch, chosen, "quick", self.folder, _ignore, seconds=seconds)
-        finally:
-            end_left()
+        hide = Redactor.of(launch)
+        with _in_a_sentence(hide):
+            known = Baseline() if baseline is None else load(baseline)
+            try:
+                report = gate(launch, chosen, "quick", self.folder, _ignore, seconds=seconds)
+            finally:
+                end_left()
         report = known.applied(report)
         if report.reason == "interrupted":
             raise KeyboardInterrupt(_left_by(report, self.folder))
         if verdict(report) != "pass":
-            pytest.fail(as_table(report, Redactor.of(launch)), pytrace=False)
+            pytest.fail(as_table(report, hide), pytrace=False)
         return report
 
     def adapter(

@@ -49,6 +49,7 @@ _INSIDE: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("surrogate-escape", re.compile(rb"\\u[dD][89a-fA-F]")),
     ("nul-escape", re.compile(rb"\\u0000")),
 )
+_BOM = b"\xef\xbb\xbf"
 _SURROGATE_BYTES = re.compile(rb"\xed[\xa0-\xbf]")
 
 FEATURES: dict[str, str] = {
@@ -101,8 +102,20 @@ def _utf16(raw: bytes) -> bool:
     return head[:2] in (b"\xff\xfe", b"\xfe\xff") or (len(raw) > 1 and b"\x00" in head)
 
 
+def _undecodable(raw: bytes) -> bool:
+    """Whether there is no UTF-8 behind a byte order mark, where the judge looks no further."""
+    if not raw.startswith(_BOM):
+        return False
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
 _BYTES: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
-    ("bom", lambda raw: raw.startswith(b"\xef\xbb\xbf")),
+    ("bom", lambda raw: raw.startswith(_BOM)),
+    ("invalid-utf8", _undecodable),
     ("utf16-or-utf32", _utf16),
     ("surrogate-bytes", lambda raw: _SURROGATE_BYTES.search(raw) is not None),
     ("empty", lambda raw: not raw.strip(b" \t\r\n")),

@@ -140,8 +140,8 @@ class _Runner:
         version = good.version or "2025-11-25"
         self.facts = Facts(
             self.options.label or label_of(self.launch),
-            good.name,
-            good.release,
+            self.hide.brief(good.name),
+            self.hide.brief(good.release),
             version,
             (version,),
             tools=(),

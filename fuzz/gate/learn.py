@@ -96,7 +96,7 @@ class _Talk:
 
 def _object(line: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_int=float)  # an integer may be too long for Python to read
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -123,8 +123,8 @@ def learn(lab: Lab, within: float = math.inf) -> Facts:
         tool, declared = _chosen(tools, nominee)
         facts = Facts(
             options.label or label_of(lab.launch),
-            _text(_info(hello).get("name")),
-            _text(_info(hello).get("version")),
+            talk.quoted(_text(_info(hello).get("name"))),
+            talk.quoted(_text(_info(hello).get("version"))),
             version,
             versions,
             tuple(each["name"] for each in tools),
@@ -154,18 +154,16 @@ def _greet(talk: _Talk, options: Options) -> tuple[Version, Mapping[str, Any]]:
     if reply is None:
         raise _silent(talk, options)
     if "result" not in reply:
+        refused = f"the server refused initialize ({_said(talk, reply)})"
         if options.protocol is None:
-            return _LATEST, _discover(talk, options)
-        raise TargetError(
-            f"the server refused initialize ({_said(talk, reply)})", "try another --protocol"
-        )
+            return _LATEST, _discover(talk, options, f"{refused}; ")
+        raise TargetError(refused, "try another --protocol")
     result = _result(reply, "initialize")
-    spoken = _text(result.get("protocolVersion"))
-    version = _known(spoken)
+    version = _known(result.get("protocolVersion"))
     if version is None:
-        raise TargetError(
-            f"the server speaks {talk.quoted(spoken)!r}, which is no known version of MCP", ""
-        )
+        spoken = _text(result.get("protocolVersion"))
+        told = f"speaks {talk.quoted(spoken)!r}" if spoken else "names no protocolVersion in words"
+        raise TargetError(f"the server {told}", f"known versions of MCP are {', '.join(VERSIONS)}")
     if options.protocol and version != options.protocol:
         raise UsageError(
             f"the server answers {options.protocol} with {version}", "leave --protocol out"
@@ -178,7 +176,8 @@ def _known(spoken: object) -> Version | None:
     return next((known for known in VERSIONS if known == spoken), None)
 
 
-def _discover(talk: _Talk, options: Options) -> Mapping[str, Any]:
+def _discover(talk: _Talk, options: Options, before: str = "") -> Mapping[str, Any]:
+    """Ask for what a server of the newest version tells; ``before`` is what it refused before."""
     names = talk.fresh_names()
     reply = talk.ask(ping(_LATEST, names.ident("d")).raw, names.ident("d"), talk.start_patience)
     if reply is None:
@@ -187,7 +186,8 @@ def _discover(talk: _Talk, options: Options) -> Mapping[str, Any]:
         raise TargetError("the command sends its input back", "give one that is a server of MCP")
     if "result" not in reply:
         raise TargetError(
-            f"the server refused server/discover ({_said(talk, reply)})", "try another --protocol"
+            f"{before}the server refused server/discover ({_said(talk, reply)})",
+            "see what it wants, or try another --protocol",
         )
     return _result(reply, "server/discover")
 

@@ -10,7 +10,7 @@ import pytest
 
 from fuzz.gate.declared import choose, declaration
 from fuzz.gate.lab import Lab
-from fuzz.gate.learn import learn
+from fuzz.gate.learn import _object, learn
 from fuzz.gate.records import Facts, Nominee, Options
 from targets.command.records import Launch
 from targets.errors import TargetError
@@ -28,8 +28,8 @@ for line in sys.stdin:
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s"}}
 
 
-def facts_of(replies: object, **more: object) -> Facts:
-    launch = Launch((sys.executable, "-S", "-c", SERVER, json.dumps(replies)))
+def facts_of(replies: object, env: dict[str, str] | None = None, **more: object) -> Facts:
+    launch = Launch((sys.executable, "-S", "-c", SERVER, json.dumps(replies)), env or {})
     lab = Lab(launch, Options(effects=("http",), policy="close", patience=20.0, **more))
     try:
         return learn(lab)
@@ -45,9 +45,10 @@ def facts_of(replies: object, **more: object) -> Facts:
         ("ok", "answered initialize with a string"),
         (5, "answered initialize with a number"),
         (True, "answered initialize with a boolean"),
-        ({}, "speaks '', which is no known version"),
-        ({"protocolVersion": [[]]}, "speaks '', which is no known version"),
-        ({"protocolVersion": "v" * 999}, f"speaks '{'v' * 197}...', which is no known version"),
+        ({}, "names no protocolVersion in words; known versions of MCP are 2024-11-05"),
+        ({"protocolVersion": [[]]}, "names no protocolVersion in words"),
+        ({"protocolVersion": 20251125}, "names no protocolVersion in words"),
+        ({"protocolVersion": "v" * 999}, f"speaks '{'v' * 197}...'; known versions of MCP are"),
     ],
 )
 def test_a_hello_that_is_none_is_told_in_a_sentence(result: object, told: str) -> None:
@@ -58,6 +59,28 @@ def test_a_hello_that_is_none_is_told_in_a_sentence(result: object, told: str) -
 def test_a_discovery_that_is_no_object_is_told_in_a_sentence() -> None:
     with pytest.raises(TargetError, match="answered server/discover with an array"):
         facts_of({"server/discover": {"result": []}})
+
+
+def test_a_reply_may_hold_a_number_of_any_length() -> None:
+    reply = _object(b'{"id":"a","result":{"maximum":%b}}' % (b"1" * 5_000))
+    assert reply["id"] == "a"
+
+
+def test_what_was_refused_first_is_told_with_what_was_refused_then() -> None:
+    refusals = {
+        "initialize": {"error": {"code": 1, "message": "log in first"}},
+        "server/discover": {"error": {"code": 2, "message": "no such method"}},
+    }
+    told = r"refused initialize \(log in first\); .* refused server/discover \(no such method\)"
+    with pytest.raises(TargetError, match=told):
+        facts_of(refusals)
+
+
+def test_a_server_whose_name_holds_a_secret_has_another_one_here() -> None:
+    info = {"name": "srv-s3cretz", "version": "1.0+s3cretz"}
+    hello = {"result": {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": info}}
+    facts = facts_of({"initialize": hello}, {"X_TOKEN": "s3cretz"})
+    assert (facts.name, facts.release) == ("srv-***", "1.0+***")
 
 
 @pytest.mark.parametrize("error", [5, {}, {"message": [1]}])

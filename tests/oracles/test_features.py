@@ -54,6 +54,11 @@ def seen(raw: bytes) -> frozenset[str]:
     return features(raw, judge_document(raw), judge_document(raw, profile="spec"))
 
 
+def test_what_stands_behind_a_byte_order_mark_is_named_too() -> None:
+    assert seen(b'\xef\xbb\xbf"\xff"') == {"bom", "invalid-utf8"}
+    assert seen(b"\xef\xbb\xbf1") == {"bom"}
+
+
 @pytest.mark.parametrize(("raw", "name"), PLANTED.items(), ids=PLANTED.values())
 def test_a_planted_feature_is_named(raw: bytes, name: str) -> None:
     assert name in seen(raw)

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from fuzz.crashes.schema import Status
-from fuzz.errors import UsageError
 from fuzz.gate.records import Report
 from fuzz.pytest_support import Replays, Wirefence
 from fuzz.store import Store
@@ -212,7 +211,7 @@ def test_a_baseline_is_read_before_the_time_is_spent(
     tmp_path: Path, gated: Callable[[Report | None], Gate]
 ) -> None:
     gate = gated(report())
-    with pytest.raises(UsageError, match="there is no baseline"):
+    with pytest.raises(pytest.fail.Exception, match="there is no baseline"):
         Wirefence(tmp_path).gate("server", baseline=tmp_path / "absent.json")
     assert gate.did == []
 
@@ -221,6 +220,19 @@ def test_what_a_server_left_is_ended_though_the_gate_fails(
     tmp_path: Path, gated: Callable[[Report | None], Gate]
 ) -> None:
     gate = gated(None)
-    with pytest.raises(TargetError):
+    with pytest.raises(pytest.fail.Exception, match="the server exited at once"):
         Wirefence(tmp_path).gate("server")
     assert gate.did == ["gate", "end"]
+
+
+def test_a_command_that_cannot_be_started_shows_no_secret(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        def test_gate(wirefence):
+            wirefence.gate("no-such-command", "--api-key", "swordfish", env={"X_TOKEN": "s3cretz"})
+        """
+    )
+    result = project.runpytest_inprocess(*LOADED, "-l", "-vv")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*there is no command 'no-such-command'*"])
+    assert not [w for w in ("swordfish", "s3cretz", "Launch(") if w in result.stdout.str()]
