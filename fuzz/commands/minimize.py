@@ -25,7 +25,11 @@ __all__ = ["command", "showing"]
 @click.command("minimize")
 @click.argument("names", nargs=-1, metavar="[FILE|ID]...")
 @click.option("--all", "everything", is_flag=True, help="All findings below --from.")
-@click.option("--seconds", type=Seconds(most=LONG), help="Make each smaller for at most so long; it is shown before and after that.")
+@click.option(
+    "--seconds",
+    type=Seconds(most=LONG),
+    help="Make each smaller for at most so long; it is shown before and after that.",
+)
 @click.option(
     "--limit",
     type=click.IntRange(min=1),

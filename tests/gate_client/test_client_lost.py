@@ -73,7 +73,9 @@ def test_nothing_of_a_finding_holds_a_secret(monkeypatch, tmp_path):
     raw = b"x" * 4_090 + SECRET.encode() + b"\n"
     leaking = replace(PLAYED, told=told, sent=raw, received=raw, offending=raw)
     made = lambda _launch, attack, place, _terms: replace(  # noqa: E731
-        PLAYED if attack is GOOD else leaking, attack=attack, place=place
+        replace(PLAYED, name=f"c {SECRET}") if attack is GOOD else leaking,
+        attack=attack,
+        place=place,
     )
     monkeypatch.setattr("fuzz.gate.client.play", made)
     launch = Launch(("client", "--password", SECRET))
@@ -84,7 +86,10 @@ def test_nothing_of_a_finding_holds_a_secret(monkeypatch, tmp_path):
     )  # fmt: skip
     files = [path.read_text() for path in tmp_path.rglob("*.transcript")]
     assert len(files) == 1
-    everything = "".join([*files, *map(repr, heard), *(f.finding.summary for f in report.flaws)])
+    kept = [path.read_text() for path in tmp_path.rglob("*.json")]
+    assert '"c ***"' in kept[0]
+    told_of = [repr(report.facts), *(flaw.finding.summary for flaw in report.flaws)]
+    everything = "".join([*files, *kept, *map(repr, heard), *told_of])
     assert "\n= ***\\n<: result 'F-m'\n= \\ud800: error 'x'\n" in files[0]
     without_bytes = everything.replace(repr(raw), "")
     assert "hunter" not in without_bytes
