@@ -262,7 +262,7 @@ def _campaign(config: Nightly, report: Report, notes: _Notes, listener: Listener
             notes.spent = config.seconds if event.reason == "done" else notes.spent
             _write(work, notes)
 
-    seed = notes.seed + (notes.attempt << 32)
+    report.seed = seed = notes.seed + (notes.attempt << 32)
     known = _known(config, report)
     given = [entry.case for entry in known]
     given += corpus([Path(each) for each in config.corpus])

@@ -96,7 +96,8 @@ def _held(said: Replayed, *, own: bool) -> Replayed:
     status, entry = said.entry.metadata.status, said.entry
     if status == "fixed" or not own:
         good = said.verdict == FIXED
-        detail = "" if good else "it must show nothing"
+        again = f": wirefence crashes mark {entry.id} open" if own else ""
+        detail = "" if good else f"it must show nothing{again}"
     else:
         good = said.verdict == STILL
         detail = "" if good else _news(entry, said.verdict)

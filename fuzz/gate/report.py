@@ -96,7 +96,8 @@ def _verdict(report: Report) -> Iterator[str]:
     yield printable(f"command: {report.command}")
     yield from (printable(f"env: {name}={value}") for name, value in report.changes.items())
     called = facts.nominee.name if facts.nominee else "none: name a safe one with --tool"
-    yield printable(f"tool called: {called}")
+    if facts.tools:
+        yield printable(f"tool called: {called}")
 
 
 def _flaw(number: int, flaw: Flaw, report: Report, hide: Redactor) -> Iterator[str]:
