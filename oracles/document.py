@@ -304,7 +304,7 @@ def digits(value: int | LongInteger) -> str:
     """The canonical spelling of an integer of any length: ``str()`` bounds its digits."""
     if isinstance(value, LongInteger):
         return value.token
-    # Decimal's conversions know no bound, and are exact within the precision of an integer.
+    # Decimal takes an integer as it is, and writes it without a bound.
     return str(value) if value.bit_length() < _SURE_BITS else f"{Decimal(value):f}"
 
 
