@@ -57,6 +57,7 @@ class _Lazy(click.Group):
         try:
             with at_once():
                 found = importlib.import_module(f"fuzz.commands.{cmd_name}").command
+                importlib.import_module("fuzz.self_check").check_readers()
         except ModuleNotFoundError as error:
             raise missing(error) from error
         assert isinstance(found, click.Command)

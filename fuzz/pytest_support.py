@@ -30,6 +30,7 @@ from fuzz.gate.report import as_table, verdict
 from fuzz.gate.run import gate
 from fuzz.plan import both_policies
 from fuzz.report import printable
+from fuzz.self_check import check_readers
 from fuzz.store import Store
 from oracles.records import Finding
 from strategies.contract import Policy, Profile
@@ -67,6 +68,7 @@ class Replays:
     def replay(self, path: Path) -> tuple[bool, str]:
         """Whether a reproducer did what is expected of it, and a text for people."""
         try:
+            check_readers()
             entry = Entry(path, *Store(path.parent.parent).get(path))
             runners = self._for(self._subject(entry))
         except UsageError as error:
@@ -99,6 +101,13 @@ class Wirefence:
     """What the ``wirefence`` fixture gives. Findings are put below ``folder``."""
 
     folder: Path
+
+    def __post_init__(self) -> None:
+        """Fail the test where this Python misreads JSON, so that nothing can be judged."""
+        try:
+            check_readers()
+        except UsageError as error:
+            pytest.fail(str(error), pytrace=False)
 
     def gate(  # noqa: PLR0913 - the options of `wirefence gate` that a test needs
         self,

@@ -4,6 +4,10 @@ Key insight: a JSON text is a row of units, each an optional name, a value or a 
 brackets, and the closing brackets and comma behind it. One regular expression finds the units, so a
 member costs one step and not four, a million brackets cost one step, and neither nesting nor length
 can blow the stack. Syntax wins over strict rules, which are only noted on the way.
+
+The expression uses plain greedy repeats only: possessive ones match too much before CPython 3.11.5.
+Greedy repeats of a group keep a state for each round, so escapes are masked first; then a string is
+one repeat of one set of characters.
 """
 
 from __future__ import annotations
@@ -26,23 +30,32 @@ __all__ = [
     "judge_document",
 ]
 
-_SPACE = r"[ \t\n\r]*+"
-_PLAIN = r'[^"\\\x00-\x1f]*+'
-_STRING = rf'"({_PLAIN}(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}}){_PLAIN})*+)"'
-_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
+_SPACE = r"[ \t\n\r]*"
+_STRING = r'"([^"\\\x00-\x1f]*)"'
 _UNIT = re.compile(
-    rf"{_SPACE}(?!\Z)(?:{_STRING}{_SPACE}:{_SPACE})?"
-    rf"(?:{_STRING}|({_NUMBER}|true|false|null)|(\[++|\{{))?"
-    rf"{_SPACE}([\]}}]*+,?)"
+    rf"{_SPACE}(?!\Z)(?:{_STRING}{_SPACE}:{_SPACE}|)"
+    rf"(?:{_STRING}|([-+.0-9A-Za-z]+)|(\[+|\{{)|)"
+    rf"{_SPACE}([\]}}]*,?)"
 )
 _NAME, _TEXT, _TOKEN, _OPENERS, _TAIL = range(1, 6)
+_MASK = "\x7f"
+"""Stands for each character of a valid escape: allowed within a string and nowhere else."""
+
+_SHORT_ESCAPES = tuple("\\" + letter for letter in '\\"/bfnrt')
+"""The escaped backslash comes first: what follows it begins no escape."""
+
+_LONG_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
 _ESCAPE = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.")
 _LONE = re.compile("[\ud800-\udfff]")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _REAL = re.compile("[.eE]")
 _SIMPLE = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
 _KNOWN = _WORDS | {str(value): value for value in range(1_000)}
 _CLOSER = {"[": "]", "{": "}"}
+_NO_VALUE = object()
+"""What a word is that is neither a number nor one of the three literals."""
+
 _NOTHING, _NEXT, _FIRST = range(3)
 """What is wanted: no value, a value, or a value unless the container just opened stays empty."""
 
@@ -124,12 +137,13 @@ class _Reader:
     """
 
     __slots__ = (
-        *("at", "closer", "due", "duplicates", "max_depth", "minus_zeros", "opened", "rule"),
-        *("text", "top", "whole"),
+        *("at", "closer", "due", "duplicates", "masked", "max_depth", "minus_zeros", "opened"),
+        *("rule", "text", "top", "whole"),
     )
 
     def __init__(self, text: str, max_depth: int) -> None:
         self.text, self.max_depth = text, max_depth
+        self.masked = _mask_escapes(text) if "\\" in text else text
         self.whole: list[Any] = []
         self.rule, self.at, self.duplicates = "", 0, False
         self.minus_zeros: set[int] = set()
@@ -138,12 +152,12 @@ class _Reader:
         self.top: Any = self.whole
         self.closer = ""
 
-    def read(self) -> int:  # noqa: C901, PLR0912 - the hot loop: a call for each unit would double its cost
+    def read(self) -> int:  # noqa: C901, PLR0911, PLR0912 - the hot loop: a call for each unit would double its cost
         """Read the whole text; the offset of a syntax fault, or -1."""
         value: Any
         top, closer, wanted = self.top, self.closer, _NEXT
         due, opened, shallow = self.due, self.opened, min(self.max_depth, DEEPEST)
-        for unit in _UNIT.finditer(self.text):
+        for unit in _UNIT.finditer(self.masked):
             name, value, token, openers, tail = unit.groups()
             if value is None and token is None and openers is None:
                 if name is not None or wanted == _NEXT or not tail:
@@ -152,15 +166,17 @@ class _Reader:
                 if not wanted or (name is None) is (closer == "}"):
                     return self._fault(unit, closer, wanted)
                 wanted = _NOTHING
-                if name is not None and ("\\" in name or name in top):
-                    name = self._plain_name(name, top, unit.start(_NAME))
+                if name is not None and (_MASK in name or name in top):
+                    name = self._plain_name(top, unit.start(_NAME), unit.end(_NAME))
                 if token is not None:
                     value = _KNOWN.get(token, unit)
                     if value is unit:
                         value = self._number(token, name, unit.start(_TOKEN))
+                        if value is _NO_VALUE:
+                            return _end_of_value(token, unit.start(_TOKEN))
                 elif openers is None:
-                    if "\\" in value:
-                        value = self._unescape(value, unit.start(_TEXT))
+                    if _MASK in value:
+                        value = self._unescape(unit.start(_TEXT), unit.end(_TEXT))
                 elif openers in _CLOSER and len(due) < shallow:
                     value = {} if openers == "{" else []
                     wanted = _FIRST
@@ -197,10 +213,9 @@ class _Reader:
                         return unit.end() - len(tail) + place
         return len(self.text) if wanted or closer else -1
 
-    def _plain_name(self, name: str, top: dict[str, Any], at: int) -> str:
-        """A name without its escapes; takes note if ``top`` has it already."""
-        if "\\" in name:
-            name = self._unescape(name, at)
+    def _plain_name(self, top: dict[str, Any], at: int, end: int) -> str:
+        """The name that stands there, without escapes; takes note if ``top`` has it already."""
+        name = self._unescape(at, end)
         if name in top:
             self.duplicates = True
             self._note("json-duplicate-name", at)
@@ -251,7 +266,7 @@ class _Reader:
         if not wanted:
             return begin
         if unit[_NAME] is not None:
-            colon = self.text.index(":", unit.end(_NAME))
+            colon = self.masked.index(":", unit.end(_NAME))
             return unit.start(_TAIL) if closer == "}" else colon
         return unit.start(_TAIL) if unit[_TEXT] is not None else begin
 
@@ -267,15 +282,18 @@ class _Reader:
         if (place := self._place()) >= 0:
             self.minus_zeros.add(place)
 
-    def _unescape(self, word: str, at: int) -> str:
-        text = _ESCAPE.sub(_plain, word)
+    def _unescape(self, at: int, end: int) -> str:
+        """The string between two places of the text, without escapes."""
+        text = _ESCAPE.sub(_plain, self.text[at:end])
         if _LONE.search(text):
             self._note("json-lone-surrogate", at)
         return text
 
     def _number(self, word: str, name: str | None, at: int) -> object:
-        if word.isdigit() and len(word) <= _SURELY_SAFE:
+        if word.isdigit() and word[0] != "0" and len(word) <= _SURELY_SAFE:
             return int(word)
+        if not _NUMBER.fullmatch(word):
+            return _NO_VALUE
         if word == "-0" and name == "id":
             self._spelled_minus_zero()
         if len(word) > _LONGEST_NUMBER:
@@ -298,6 +316,26 @@ class _Reader:
     def _note(self, rule: str, at: int) -> None:
         if not self.rule:
             self.rule, self.at = rule, at
+
+
+def _end_of_value(word: str, at: int) -> int:
+    """Where a wrong word at ``at`` stops being a value: behind a literal or number, or at once."""
+    for literal in _WORDS:
+        if word.startswith(literal):
+            return at + len(literal)
+    number = _NUMBER.match(word)
+    return at + number.end() if number else at
+
+
+def _mask_escapes(text: str) -> str:
+    """``text`` with every valid escape replaced by as many :data:`_MASK`.
+
+    Backslashes pair from the left, as within a string. Where one stands outside of a string, the
+    text is no JSON there, whatever is paired behind it.
+    """
+    for escape in _SHORT_ESCAPES:
+        text = text.replace(escape, _MASK * 2)
+    return _LONG_ESCAPE.sub(_MASK * 6, text)
 
 
 def digits(value: int | LongInteger) -> str:

@@ -24,6 +24,7 @@ from fuzz.coverage.mutator import Form, Mutator
 from fuzz.coverage.orders import Orders
 from fuzz.crashes.standing import standing
 from fuzz.native.loaded import assert_ordered
+from fuzz.self_check import check_readers
 from fuzz.store import Store
 from oracles.records import Finding, finding
 from strategies.records import Case
@@ -111,6 +112,7 @@ def fuzz(atheris: Any, file: Path, name: str, arguments: list[str], given: Order
     ``file`` is the executable that libFuzzer starts again for ``-merge``, ``-fork`` and the like.
     Raises UsageError and TargetError for orders that cannot be followed.
     """
+    check_readers()
     assert_ordered()
     behaviours = Behaviours(lambda: atheris._trace_branch)
     check = check_of(name, given.targets, behaviours.note)

@@ -40,8 +40,8 @@ _TOKEN = re.compile(
     r"[ \t\n\r]*(?:"
     r"(?P<mark>[{}\[\]:,])"
     r'|(?P<string>"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*")'
-    r"|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<word>true|false|null))"
+    r"|(?P<number>[-0-9][-+.0-9A-Za-z]*)"
+    r"|(?P<word>[a-z]+))"
 )
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -162,7 +162,7 @@ class _Reader:
         elif kind == "number":
             self._add(self._number(token))
         else:
-            self._add(_WORDS[token])
+            self._add(self._word(token))
 
     def _take_mark(self, mark: str) -> None:
         if mark == "{":
@@ -213,7 +213,14 @@ class _Reader:
             return _END
         return _IN_OBJECT if isinstance(self._open[-1], dict) else _IN_ARRAY
 
+    def _word(self, word: str) -> object:
+        if word not in _WORDS:
+            raise RejectedError("json-syntax")
+        return _WORDS[word]
+
     def _number(self, digits: str) -> object:
+        if not _is_number(digits):
+            raise RejectedError("json-syntax")
         if self._max_depth is not None and len(digits) > _MAX_NUMBER_BYTES:
             self._break("json-number-length")
             return 0
@@ -239,3 +246,18 @@ class _Reader:
     def _break(self, rule: str) -> None:
         if self._max_depth is not None and not self.broken:
             self.broken = rule
+
+
+def _is_number(token: str) -> bool:
+    """Whether a token of RFC 8259 section 6: sign, integer, fraction and exponent in turn."""
+    mantissa, mark, exponent = token.removeprefix("-").replace("E", "e").partition("e")
+    if mark and not _are_digits(exponent[1:] if exponent[:1] in ("+", "-") else exponent):
+        return False
+    whole, point, fraction = mantissa.partition(".")
+    if point and not _are_digits(fraction):
+        return False
+    return _are_digits(whole) and (whole == "0" or whole[0] != "0")
+
+
+def _are_digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()
