@@ -62,6 +62,14 @@ def test_the_judge_that_accepts_half_a_number_is_noticed(
     assert repr(raw) in wrong_answer()
 
 
+def test_the_possessive_number_is_noticed_where_it_matches_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    possessive = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
+    monkeypatch.setattr(document, "_NUMBER", re.compile(possessive))
+    assert bool(wrong_answer()) is (sys.version_info < (3, 11, 5))
+
+
 @pytest.mark.parametrize(
     ("module", "name", "value"),
     [
