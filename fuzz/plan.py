@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from fuzz.errors import UsageError
 from fuzz.examine import Examiner, GatewayTarget
-from oracles import quirks
-from oracles.quirks import Quirks
+from fuzz.installed_quirks import installed_quirks
 from strategies.contract import Policy, Profile
 from strategies.records import VERSIONS, Version
 from targets.errors import TargetError
@@ -21,7 +20,7 @@ from targets.parsers.configs import BY_NAME, CONFIGS, STRICT, ParserConfig
 from targets.planted import BY_NAME as PLANTED
 from targets.records import GatewayFactory
 
-__all__ = ["DEFAULT_TARGETS", "Plan", "build", "known_quirks", "stored_quirks", "target_names"]
+__all__ = ["DEFAULT_TARGETS", "Plan", "build", "known_quirks", "target_names"]
 
 DEFAULT_TARGETS = ("parsers", "gateway")
 _SPEC = "/spec"
@@ -55,19 +54,9 @@ def build(plan: Plan) -> Examiner:
     return Examiner(list(parsers.values()), gateways, known_quirks())
 
 
-def stored_quirks() -> Quirks:
-    """The quirks file: versions probed, and what each parser does. Raises UsageError."""
-    try:
-        return quirks.load()
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"the quirks file cannot be read ({error})", "run wirefence quirks --write"
-        ) from error
-
-
 def known_quirks() -> dict[str, frozenset[str]]:
-    """The divergences each parser is known to show. Raises UsageError."""
-    return dict(stored_quirks().known)
+    """The divergences that each installed parser is known to show. Raises UsageError."""
+    return dict(installed_quirks().known)
 
 
 def _gateways(name: str, profile: Profile) -> list[Sequence[GatewayTarget]]:

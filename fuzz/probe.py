@@ -1,31 +1,60 @@
-"""Probing quirks: what each installed parser does differently, found by running it.
+"""Probe quirks: what each installed parser does differently, found by running it.
 
-The key insight: hand-made probes hold every known class once; generated documents from a fixed seed
-find how classes combine. What both together show is the parser's list of quirks.
+Hand-made probes hold every known class once, alone and in the places where a document can hold
+them. Pairs of them show how classes combine. Depths, every damage operator and cases of a fixed
+seed are what campaigns send. What all of it shows together is the parser's list of quirks.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import product
 
+from fuzz.drivers import block
 from fuzz.examine import Examiner, agrees, reading
 from oracles.agreement import divergence, effect_of, is_known
 from oracles.document import judge_document
 from oracles.features import features
 from oracles.quirks import Quirks
-from strategies.damage import apply_damage
+from strategies.damage import OPERATORS, apply_damage
 from strategies.json_text import json_text
-from strategies.records import Frame
+from strategies.records import VERSIONS, Frame
+from strategies.sessions import session
 from strategies.source import RandomSource
 from targets.parsers.configs import CONFIGS, library_versions
 
-__all__ = ["PROBES", "probe"]
+__all__ = ["DEPTHS", "DIGITS", "PROBES", "probe"]
 
-_GENERATED = 4_000
-_FLOATS = 300
 _SEED = 20_260_728
+_FLOATS = 300
+_BLOCKS = 4
+"""Blocks of campaign cases: forty more showed nothing that the other probes do not show."""
+
+_TURNS = 2
+"""Times that each operator damages a call: operators choose among variants by chance."""
+
+_FILLER = 100_000
+"""Longest run of one byte that is kept: no parser has a limit between that and the 10 MB of an
+operator, and parsers take seconds for those."""
+
+_RUN = re.compile(rb"([^\[\]{}0-9])\1{%d,}" % _FILLER)
+
+DEPTHS = (
+    *(129, 150, 200, 201, 256, 512, 900, 990, 1_000, 1_001, 1_024, 1_025, 1_500, 2_048, 4_096),
+    *(10_001, 100_000),
+)
+"""Nested containers. Parsers stop at 200, 1,000 and 1,024; interpreters at their recursion limit,
+or since 3.12 at a limit of their own for C code, between 800 and 10,000, or by stack size."""
+
+DIGITS = (
+    *(16, 17, 19, 20, 21, 38, 39, 40, 308, 309, 310, 400, 640, 767, 768, 1_000, 1_001),
+    *(4_096, 4_300, 4_301, 5_000),
+)
+"""Digits of a number: 64 bits end at 19 or 20, binary64 at 309, ``int()`` at 4,300."""
 
 PROBES: tuple[bytes, ...] = tuple(
     text.encode("latin-1")
@@ -124,22 +153,54 @@ PROBES: tuple[bytes, ...] = tuple(
 )
 
 
-def probe(generated: int = _GENERATED) -> Quirks:
-    """Run every probe and ``generated`` documents through every parser and list divergences."""
+def probe(blocks: int = _BLOCKS) -> Quirks:
+    """Run every probe, and ``blocks`` blocks of campaign cases, through every parser.
+
+    Returns the divergences of each parser that has any.
+    """
     examiner = Examiner(CONFIGS, ())
     known: dict[str, set[str]] = defaultdict(set)
-    for raw in _inputs(generated):
-        _learn(raw, examiner, known)
-    return Quirks(library_versions(), {name: frozenset(found) for name, found in known.items()})
+    seen: set[bytes] = set()
+    singular: dict[frozenset[str], bytes] = {}
+    for raw in _placed(PROBES):
+        names = _learn(raw, examiner, known, seen)
+        singular.setdefault(names, raw)
+    for raw in (*_pairs(list(singular.values())), *_sizes(), *_generated(blocks)):
+        _learn(raw, examiner, known, seen)
+    return Quirks(library_versions(), {name: _least(found) for name, found in known.items()})
 
 
-def _inputs(generated: int) -> Iterator[bytes]:
-    yield from PROBES
-    # Typed parsers see a value only inside of their envelope, in a member that they skip.
-    yield from (b'{"jsonrpc":"2.0","x":%s}' % raw for raw in PROBES)
-    # Parsers of incomplete texts go on where others stop.
-    for head in (b"[", b'{"a":', b'[{"a":1,"b":['):
-        yield from (head + raw for raw in PROBES)
+_PLACES = (
+    b"%s", b"[%s]", b'{"a":%s}', b'{"jsonrpc":"2.0","x":%s}', b"[1,%s]", b"[%s,1]", b'[{"a":%s}]',
+    b"[%s", b'{"a":%s', b'[{"a":1,"b":[%s', b"%s 1", b"[%s]]", b" %s\r",
+)  # fmt: skip
+"""Where a probe stands: alone, as an item or member, in a text that is cut short or goes on."""
+
+
+def _placed(probes: Sequence[bytes]) -> Iterator[bytes]:
+    for place, raw in product(_PLACES, probes):
+        yield place.replace(b"%s", raw)
+
+
+def _pairs(probes: Sequence[bytes]) -> Iterator[bytes]:
+    """Two probes in one array, where they are short: a text has as many classes as it likes."""
+    short = [raw for raw in probes if len(raw) < 40]
+    for one, other in product(short, repeat=2):
+        yield b"[%b,%b]" % (one, other)
+
+
+def _sizes() -> Iterator[bytes]:
+    """Depths and digits at which a parser or an interpreter changes its mind."""
+    for depth in DEPTHS:
+        for opener, closer in ((b"[", b"]"), (b'{"a":', b"}")):
+            yield opener * depth + b"1" + closer * depth
+            yield opener * depth
+            yield b'{"jsonrpc":"2.0","x":%b1%b}' % (opener * depth, closer * depth)
+    for count in DIGITS:
+        for number in (b"1" * count, b"0." + b"1" * count, b"1" * count + b".5"):
+            yield number
+            yield b"[-%b]" % number
+            yield b'{"jsonrpc":"2.0","x":%b}' % number
     source = RandomSource(random.Random(_SEED))
     for _ in range(_FLOATS):
         yield b"%d.%de%d" % (
@@ -147,27 +208,59 @@ def _inputs(generated: int) -> Iterator[bytes]:
             source.integer(0, 10**15),
             source.integer(-30, 30),
         )
-    for _ in range(generated):
-        text = json_text(source)
-        if source.chance(2, 3):
-            frames, _, _ = apply_damage(source, [Frame(text + b"\n")], "2025-11-25")
-            yield from b"".join(frame.raw for frame in frames).split(b"\n")
-        else:
-            yield text
 
 
-def _learn(raw: bytes, examiner: Examiner, known: dict[str, set[str]]) -> None:
-    """Add what one document shows, unless what is known already explains it.
+def _generated(blocks: int) -> Iterator[bytes]:
+    """The lines of sessions and texts that each operator damages in turn, and of campaign cases."""
+    source = RandomSource(random.Random(_SEED))
+    for operator, turn in product(OPERATORS, range(_TURNS)):
+        if operator.heavy and turn:
+            continue
+        damage = partial(apply_damage, operator=operator)
+        version = VERSIONS[turn % len(VERSIONS)]
+        yield from _lines(session(source, version, damage=damage, prefix="q-", always=True).data)
+        frames, _, _ = damage(source, [Frame(json_text(source) + b"\n")], version)
+        yield from _lines(b"".join(frame.raw for frame in frames))
+    for number in range(blocks):
+        for case in block(_SEED, number):
+            yield from _lines(case.data)
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """The documents of a session; a long run of one byte is cut to :data:`_FILLER`."""
+    if len(data) > _FILLER:
+        data = _RUN.sub(lambda run: run[1] * _FILLER, data)
+    return data.split(b"\n")
+
+
+def _learn(
+    raw: bytes, examiner: Examiner, known: dict[str, set[str]], seen: set[bytes]
+) -> frozenset[str]:
+    """Add what one document shows, unless what is known already explains it; give its features.
 
     A document with several features gives one joint quirk, so that a combination never passes for
     a class of its own parts.
     """
     strict, spec = judge_document(raw), judge_document(raw, profile="spec")
-    expect = reading(spec)
     names = features(raw, strict, spec)
+    if raw in seen:
+        return names
+    seen.add(raw)
+    expect = reading(spec)
     for config, outcome in examiner.outcomes(raw):
         if config.strict or agrees(outcome, expect, typed=config.typed):
             continue
         effect = effect_of(outcome, expect)
         if not is_known(effect, names, known[config.name]):
             known[config.name].add(divergence(effect, names))
+    return names
+
+
+def _least(found: set[str]) -> frozenset[str]:
+    """The quirks that no other one of the same effect and fewer features explains."""
+    kept = set()
+    for quirk in found:
+        effect, _, names = quirk.partition(": ")
+        if not is_known(effect, frozenset(names.split("+")), found - {quirk}):
+            kept.add(quirk)
+    return frozenset(kept)

@@ -25,11 +25,11 @@ from fuzz.drivers import corpus
 from fuzz.errors import FOUND, NOTHING, UsageError
 from fuzz.events import Event, Finished, Found
 from fuzz.hypothesis_cases import hypothesis_cases
-from fuzz.plan import DEFAULT_TARGETS, Plan, stored_quirks
+from fuzz.installed_quirks import changed_parsers, installed_quirks, stored_quirks
+from fuzz.plan import DEFAULT_TARGETS, Plan
 from fuzz.report import as_json, as_table, fan_out
 from fuzz.store import read_case
 from strategies.records import Case
-from targets.parsers.configs import library_versions
 
 __all__ = ["command"]
 
@@ -81,7 +81,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     budget = _budget(seconds, cases, workers, patience)
     plan = Plan(targets or DEFAULT_TARGETS, _seed(seed))
     if "parsers" in plan.targets:
-        _warn_of_other_versions()
+        _name_changed_parsers()
     given, known = _given(folders, plan.seed), known_for(out)
     found: list[Found] = []
     ends: list[Finished] = []
@@ -108,14 +108,13 @@ def _budget(seconds: float | None, cases: int | None, workers: int, patience: fl
     return Budget(default if seconds is None else seconds, cases, workers, patience)
 
 
-def _warn_of_other_versions() -> None:
-    """Say so where quirks were probed with other versions: what is new may only be those."""
-    stored, here = stored_quirks().versions, library_versions()
-    other = [f"{name} {here[name]}" for name in here if stored.get(name) != here[name]]
-    if other:
+def _name_changed_parsers() -> None:
+    """Say in one line which parsers are known here for other differences than the stored ones."""
+    changed = changed_parsers(stored_quirks(), installed_quirks())
+    if changed:
         click.echo(
-            f"wirefence: the quirks were probed with other versions than {', '.join(other)}; "
-            "differences of parsers may be new for that reason, see wirefence quirks",
+            f"wirefence: these parsers changed since the stored quirks: {', '.join(changed)}; "
+            "see wirefence quirks",
             err=True,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from fuzz.errors import FOUND, NOTHING, UsageError
-from fuzz.plan import stored_quirks
+from fuzz.installed_quirks import other_versions, stored_quirks
 from fuzz.probe import probe
 from fuzz.whole import write_whole
 from oracles import quirks
@@ -27,6 +27,9 @@ def command(*, write: bool) -> int:
             ) from error
         click.echo(f"wrote {sum(map(len, probed.known.values()))} quirks")
         return NOTHING
-    lines = quirks.difference(stored_quirks(), probed)
+    stored = stored_quirks()
+    lines = quirks.difference(stored, probed)
+    if other := other_versions(stored):
+        click.echo(f"No quirks are stored for {', '.join(other)}; compared with the nearest.")
     click.echo("\n".join(lines) or "The stored quirks are what the installed parsers show.")
     return FOUND if lines else NOTHING
