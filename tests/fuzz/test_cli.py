@@ -12,8 +12,6 @@ import click
 import pytest
 
 from fuzz import cli
-from fuzz.commands import campaign
-from oracles import quirks
 
 TWICE = ("campaign", "--cases", "64", "--workers", "1", "--target", "planted:acts-twice")
 FEW = ("campaign", "--cases", "2", "--workers", "1")
@@ -325,24 +323,3 @@ def test_a_complaint_is_one_short_line_whatever_was_given(wirefence, word: str) 
         assert complaint.isprintable()
         assert len(complaint) < 900
         assert ".;" not in complaint
-
-
-def test_other_library_versions_are_said_on_stderr(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("fuzz.commands.campaign.library_versions", lambda: {"orjson": "0.0.1"})
-    campaign._warn_of_other_versions()
-    said = capsys.readouterr()
-    assert "orjson 0.0.1" in said.err
-    assert "wirefence quirks" in said.err
-    assert said.out == ""
-
-
-def test_the_probed_versions_are_not_spoken_of(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(
-        "fuzz.commands.campaign.library_versions", lambda: dict(quirks.load().versions)
-    )
-    campaign._warn_of_other_versions()
-    assert capsys.readouterr().err == ""
