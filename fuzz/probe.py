@@ -20,11 +20,11 @@ from oracles.agreement import divergence, effect_of, is_known
 from oracles.document import judge_document
 from oracles.features import features
 from oracles.quirks import Quirks
-from strategies.damage import OPERATORS, apply_damage
+from strategies.damage import OPERATORS, Operator, apply_damage
 from strategies.json_text import json_text
-from strategies.records import VERSIONS, Frame
+from strategies.records import Case, Frame, Version
 from strategies.sessions import session
-from strategies.source import RandomSource
+from strategies.source import RandomSource, Source
 from targets.parsers.configs import CONFIGS, library_versions
 
 __all__ = ["DEPTHS", "DIGITS", "PROBES", "probe"]
@@ -34,9 +34,11 @@ _FLOATS = 300
 _BLOCKS = 4
 """Blocks of campaign cases: forty more showed nothing that the other probes do not show."""
 
-_TURNS = 2
-"""Times that each operator damages a call: operators choose among variants by chance."""
+_VERSIONS: tuple[Version, ...] = ("2025-03-26", "2026-07-28")
+"""Every operator fits a message of one of these: only the first has batches, only the second has
+its version and capabilities in each request."""
 
+_TRIES = 16
 _FILLER = 100_000
 """Longest run of one byte that is kept: no parser has a limit between that and the 10 MB of an
 operator, and parsers take seconds for those."""
@@ -72,6 +74,9 @@ PROBES: tuple[bytes, ...] = tuple(
         "/*c*/1",
         "//c\n1",
         "1//c",
+        "1/*c*/",
+        "[1/*c*/]",
+        "[1,/*c*/2]",
         "#c\n1",
         "01",
         "-01",
@@ -172,7 +177,7 @@ def probe(blocks: int = _BLOCKS) -> Quirks:
 
 _PLACES = (
     b"%s", b"[%s]", b'{"a":%s}', b'{"jsonrpc":"2.0","x":%s}', b"[1,%s]", b"[%s,1]", b'[{"a":%s}]',
-    b"[%s", b'{"a":%s', b'[{"a":1,"b":[%s', b"%s 1", b"[%s]]", b" %s\r",
+    b"[%s", b'{"a":%s', b'[{"a":1,"b":[%s', b"%s 1", b"1 %s", b"{}%s", b"[%s]]", b" %s\r",
 )  # fmt: skip
 """Where a probe stands: alone, as an item or member, in a text that is cut short or goes on."""
 
@@ -197,7 +202,12 @@ def _sizes() -> Iterator[bytes]:
             yield opener * depth
             yield b'{"jsonrpc":"2.0","x":%b1%b}' % (opener * depth, closer * depth)
     for count in DIGITS:
-        for number in (b"1" * count, b"0." + b"1" * count, b"1" * count + b".5"):
+        for number in (
+            b"1" * count,
+            b"0." + b"1" * count,
+            b"1" * count + b".5",
+            b"%be-%d" % (b"1" * count, count),
+        ):
             yield number
             yield b"[-%b]" % number
             yield b'{"jsonrpc":"2.0","x":%b}' % number
@@ -213,17 +223,26 @@ def _sizes() -> Iterator[bytes]:
 def _generated(blocks: int) -> Iterator[bytes]:
     """The lines of sessions and texts that each operator damages in turn, and of campaign cases."""
     source = RandomSource(random.Random(_SEED))
-    for operator, turn in product(OPERATORS, range(_TURNS)):
-        if operator.heavy and turn:
+    for operator, version in product(OPERATORS, _VERSIONS):
+        if operator.heavy and version != _VERSIONS[0]:
             continue
-        damage = partial(apply_damage, operator=operator)
-        version = VERSIONS[turn % len(VERSIONS)]
-        yield from _lines(session(source, version, damage=damage, prefix="q-", always=True).data)
-        frames, _, _ = damage(source, [Frame(json_text(source) + b"\n")], version)
+        yield from _lines(_damaged_session(source, operator, version).data)
+        text = Frame(json_text(source) + b"\n")
+        frames, _, _ = apply_damage(source, [text], version, operator)
         yield from _lines(b"".join(frame.raw for frame in frames))
     for number in range(blocks):
         for case in block(_SEED, number):
             yield from _lines(case.data)
+
+
+def _damaged_session(source: Source, operator: Operator, version: Version) -> Case:
+    """A session that ``operator`` damaged, if a few tries find a message that it fits."""
+    damage = partial(apply_damage, operator=operator)
+    for _ in range(_TRIES):
+        made = session(source, version, damage=damage, prefix="q-", always=True)
+        if operator.name in made.damages():
+            break
+    return made
 
 
 def _lines(data: bytes) -> list[bytes]:
