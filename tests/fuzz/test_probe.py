@@ -47,7 +47,7 @@ def test_pairs_of_classes_are_probed() -> None:
     assert b"[NaN,01]" in set(probe._pairs([b"NaN", b"01"]))
 
 
-@pytest.mark.parametrize("minor", [11, 12, 13])
+@pytest.mark.parametrize("minor", [11, 12, 13, 14])
 def test_stored_quirks_know_what_depth_does(minor: int) -> None:
     known = quirks.load(quirks.quirks_file((3, minor))).known
     assert is_known("escapes RecursionError", {"deep"}, known["json"])

@@ -22,7 +22,7 @@ def stored() -> Quirks:
     return found
 
 
-@pytest.mark.parametrize("minor", [11, 12, 13])
+@pytest.mark.parametrize("minor", [11, 12, 13, 14])
 def test_each_interpreter_has_quirks_of_its_own(minor: int) -> None:
     path = quirks.quirks_file((3, minor))
     assert quirks.nearest((3, minor)) == path
