@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from strategies.damage.base import Expect, Operator, Scene, rewrite
 from strategies.damage.spans import Member, find, insert_member, members, replace_value
+from strategies.damage.structure import into_meta
 from strategies.source import Source
 
 __all__ = ["OPERATORS", "SPELLINGS"]
@@ -61,12 +62,13 @@ def _spelling(name: str, token: bytes, expect: Expect, origin: str) -> Operator:
     def operator(source: Source, scene: Scene) -> bytes | None:
         raw = scene.frame.raw
         places = _places(raw)
-        if places:
+        if places and source.chance(1, 3):
             return replace_value(raw, source.choice(places), token)
-        anchor = find(raw, b"params", b"arguments", b"action") or find(raw, b"jsonrpc")
-        if anchor is None:
-            return None
-        return insert_member(raw, anchor, b'"ratio":' + token)
+        # Where any number may stand, so that nothing but its spelling can be refused.
+        made = into_meta(raw, b'"example.com/number":' + token)
+        if made is None and (anchor := find(raw, b"jsonrpc")) is not None:
+            made = insert_member(raw, anchor, b'"ratio":' + token)
+        return made
 
     return operator
 

@@ -64,6 +64,27 @@ class TakesNan(MiniGateway):
         return float(token)
 
 
+_HALF_NUMBER = re.compile(
+    r'"(?:[^"\\]|\\.)*"|-?[0-9.]+[eE](?=[,\]}])|-?[0-9]+\.(?=[eE,\]}])|-(?=[,\]}])'
+)
+"""A string, which stays as it is, or what only a zero is missing from to be a number."""
+
+
+@planted(
+    origin="lexers that call strtod; possessive patterns under CPython before 3.11.5",
+    breaks=("act-rejected", "json-syntax"),
+)
+class TakesHalfNumbers(MiniGateway):
+    """Takes `0.`, `1.e5`, `1e` and `-` for numbers."""
+
+    def loads(self, text: str) -> Any:
+        return super().loads(_HALF_NUMBER.sub(_completed, text))
+
+
+def _completed(token: re.Match[str]) -> str:
+    return token[0] if token[0].startswith('"') else f"{token[0]}0"
+
+
 @planted(
     origin="most parsers: 1e400 is infinity, as in C's strtod",
     breaks=("act-rejected", "json-number-range"),

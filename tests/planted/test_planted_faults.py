@@ -144,6 +144,7 @@ TRIGGERS: dict[str, Trigger] = {
         swap(call(b"a"), b"\n", b" ") + call(b"b", b"2"), faulty="a b"
     ),
     "takes-nan": trigger(call(b"a", more=b',"ratio":NaN'), faulty="a"),
+    "takes-half-numbers": trigger(call(b"a", more=b',"ratio":0.'), faulty="a"),
     "overflows-to-infinity": trigger(call(b"a", more=b',"ratio":1e400'), faulty="a"),
     "takes-control-characters": trigger(call(b"a", more=b',"note":"\t"'), faulty="a"),
     "takes-trailing-commas": trigger(call(b"a", more=b","), faulty="a"),
