@@ -15,10 +15,10 @@ from oracles.records import Verdict
 
 __all__ = ["FEATURES", "features"]
 
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 _INTEGER = re.compile(rb"-?[0-9]+(?![0-9.eE])")
 # The look ahead passes by what is short and has no exponent: most numbers, and nothing unusual.
-_REAL = re.compile(rb"(?=[-0-9.]{16}|[-0-9.]++[eE])-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_REAL = re.compile(rb"(?=[-0-9.]{16}|[-0-9.]+[eE])-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 _OUTSIDE: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("nan", re.compile(rb"nan", re.IGNORECASE)),

@@ -20,7 +20,7 @@ _REFINED = {"plain", "surrogate-escape", "big-integer", "number-range", "number-
 _SQUEEZED, _DIGITS = 300, 4_400
 """No trait depends on more repetitions than that, or on more digits."""
 _RUN = re.compile(rb"(.{1,8}?)\1{15,}", re.DOTALL)
-_STRING = re.compile(rb'"((?:[^"\\]|\\.)*+)("[ \t\r\n]*+:?)?', re.DOTALL)
+_STRING = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)("[ \t\r\n]*:?)?', re.DOTALL)
 _NUMBER = re.compile(rb"(-?)([0-9]+)(\.[0-9]*)?(?:[eE]([+-]?[0-9]+))?")
 _UNIT = re.compile(
     rb"\\u(?:([dD][89abAB])|([dD][c-fC-F]))[0-9a-fA-F]{2}|\\u([0-9a-fA-F]{4})|\\(.)", re.S

@@ -47,8 +47,8 @@ _SPOILED = tuple(family for family, share in _SHARES.items() for _ in range(shar
 _STACK = (1, 1, 1, 1, 1, 2, 2, 3, 5)
 _TRIES = 4
 _RING = 64
-_ACTION = re.compile(rb'("action"\s*:\s*")((?:[^"\\]|\\.)*+)(?=")')
-_ID = re.compile(rb'("id"\s*:\s*)(-?[0-9]+|"[^"\\]*+")')
+_ACTION = re.compile(rb'("action"\s*:\s*")([^"\\]*(?:\\.[^"\\]*)*)(?=")')
+_ID = re.compile(rb'("id"\s*:\s*)(-?[0-9]+|"[^"\\]*")')
 
 
 class _Ring:

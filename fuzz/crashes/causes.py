@@ -66,10 +66,11 @@ _TEXT = re.compile(rb'(?<="params":|guments":)\s*"(?:[^"\\\n]|\\.)*"')
 _ARGUMENTS = re.compile(rb'"arguments":\{[^{}\n]*\}')
 _SCALAR = re.compile(rb'(?<=":)(?:-?[0-9][0-9.eE+-]*|true|false|"-?[0-9]+")(?=[,}])')
 _REAL = re.compile(
-    rb"(?<![0-9.])[0-9]++(?:\.[0-9]{300,}+|(?:\.[0-9]++)?[eE][+-]?[0-9]{3,}+)(?:[eE][+-]?[0-9]++)?"
+    rb"(?<![0-9.])[0-9]+(?:\.[0-9]{300,}|(?:\.[0-9]+)?[eE][+-]?[0-9]{3,})(?:[eE][+-]?[0-9]+)?"
 )
-_INTEGER = re.compile(rb"(?<![0-9.])[0-9]{16,}+(?![.eE])")
-_DEEP = re.compile(rb'(?:\[|\{"[^"\\\n]*+":){100,}+[^\[\]{}\n]*[\]}]*')
+_INTEGER = re.compile(rb"(?<![0-9.])[0-9]{16,}(?![0-9.eE])")
+# Only the tail takes brackets by the run: `re` keeps state for each turn of a group.
+_DEEP = re.compile(rb'(?:\[|\{"[^"\\\n]*":){100}(?:\[+|\{"[^"\\\n]*":)*[^\[\]{}\n]*[\]}]*')
 _SURROGATE = re.compile(rb"(?i:\\ud[89a-f][0-9a-f]{2})")
 _HANDSHAKE = re.compile(
     rb'^[^\n]*"(?:notifications/initialized|initialize)"[^\n]*\n?', re.MULTILINE

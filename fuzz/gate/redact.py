@@ -41,7 +41,7 @@ _PREFIXED = re.compile(
 # Each is linear in what it reads, for a server writes that: none looks ahead over what the next
 # place that it is tried at would read again.
 _TEXT_RULES = (
-    re.compile(r"((?<=[\w+.-])://)[^/\s@\"'<>]++(?=@)"),
+    re.compile(r"((?<=[\w+.-])://)[^/\s@\"'<>]+(?=@)"),
     re.compile(
         r"(\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:[a-z]+\s+)?)(?!\s)[^\s\"',;]+", re.I
     ),

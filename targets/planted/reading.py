@@ -17,7 +17,7 @@ from targets.planted.records import Message, Rejected
 
 __all__ = ["MinusZero", "Reader"]
 
-_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
 _SAFE_INTEGER = 2**53 - 1
 _LONGEST_NUMBER = 1000

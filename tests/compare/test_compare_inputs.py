@@ -123,7 +123,9 @@ def test_files_transcripts_and_json_lines_are_read(tmp_path):
     assert len(list(traffic([tmp_path]))) == 6
 
 
-@pytest.mark.parametrize("line", [r"C:\x", r"\xg1", "\\", r"\q", r"\400", r'"\u0061"'])
+@pytest.mark.parametrize(
+    "line", [r"C:\x", r"\xg1", r"a\x4", "\\", r"\q", "\\\\\\", r"\400", r'"\u0061"']
+)
 def test_a_line_of_a_transcript_that_gate_did_not_write_is_left_out_and_counted(tmp_path, line):
     (tmp_path / "x.transcript").write_text(f"> {line}\n> 1\\n\n< \\x00\\'\n# \\\n")
     (tmp_path / "x.txt").write_text("> \\\n")
