@@ -7,7 +7,7 @@ or written out. A corpus input is read once, and each mutation of it costs two s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -26,7 +26,10 @@ PARTS = (
 )
 """What edits work on, named as the attributes of a tree."""
 
-_TOKEN = re.compile(rb'"(?:[^"\\\n]++|\\[^\n])*+"|[{}\[\]\n]|-?[0-9][0-9.eE+-]*+|[A-Za-z]++')
+_INNER = re.compile(rb"[{}\[\]\n]|-?[0-9][0-9.eE+-]*|[A-Za-z]+")
+"""A token that is no string."""
+_TOKEN = re.compile(rb'"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*(")?|' + _INNER.pattern)
+"""A token; its group is there if it is a string that is closed."""
 _LONGEST = 65_536
 
 
@@ -76,12 +79,17 @@ class _Reader:
         self.open: list[tuple[int, bool, Span | None]] = []
         """Open containers: offset, whether an object, the name that waits for its value."""
 
-    def read(self, raw: bytes) -> None:
-        for match in _TOKEN.finditer(raw):
+    def read(self, tokens: Iterator[re.Match[bytes]], raw: bytes) -> None:
+        for match in tokens:
             start, end = match.span()
             mark = raw[start]
             if mark == 0x22:
-                self._string(start, end)
+                if match.lastindex:
+                    self._string(start, end)
+                else:
+                    # Each later quote of this line is escaped, so it opens no string that is
+                    # closed. To try each of them takes quadratic time.
+                    self.read(_INNER.finditer(raw, start + 1, end), raw)
             elif mark in b"{[":
                 self.open.append((start, mark == 0x7B, None))
             elif mark in b"}]":
@@ -148,7 +156,7 @@ def read_tree(raw: bytes) -> Tree:
     if len(raw) > _LONGEST:
         return Tree(raw, lines=tuple(lines))
     found = _Reader()
-    found.read(raw)
+    found.read(_TOKEN.finditer(raw), raw)
     values = (*found.strings, *found.numbers, *found.words, *found.containers)
     return Tree(
         raw,

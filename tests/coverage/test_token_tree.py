@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
@@ -44,6 +45,26 @@ def test_what_is_no_json_is_read_as_far_as_it_goes(raw: bytes) -> None:
     assert not tree.sound
     for start, end in (*tree.values, *tree.lines, *tree.tops, *tree.items):
         assert 0 <= start < end <= len(raw)
+
+
+def test_what_an_unclosed_string_holds_is_read() -> None:
+    raw = b'"a\\"b [1] \\" true\n"c"'
+    tree = read_tree(raw)
+    assert spelled(raw, tree.strings) == [b'"c"']
+    assert spelled(raw, tree.words) == [b"a", b"b", b"true"]
+    assert spelled(raw, tree.containers) == [b"[1]"]
+
+
+def test_an_unclosed_string_of_escaped_quotes_is_read_in_one_pass() -> None:
+    def seconds(raw: bytes) -> float:
+        start = time.process_time()
+        read_tree(raw)
+        return time.process_time() - start
+
+    body = b'"' + b'\\"' * 8_000
+    closed = min(seconds(body + b'"') for _ in range(5))
+    # A pass for each quote takes a thousand times as long as one.
+    assert min(seconds(body) for _ in range(2)) < 100 * closed
 
 
 def test_a_line_feed_ends_whatever_is_open() -> None:
