@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from targets.planted import PLANTED
@@ -12,20 +14,27 @@ TABLE = table()
 ELSEWHERE = {"buffers-without-bound"}
 """Shows only in frames of a megabyte."""
 DEEP = "dies-on-deep-nesting"
-"""Its smallest depth is the interpreter's, less the frames of whoever calls."""
+"""Its smallest depth is the interpreter's: about 1,000 in Python 3.11, 65,000 in 3.14."""
+DEEPER = "[" * 100_000
 
 
-@pytest.mark.parametrize("form", TABLE, ids=lambda form: form.fault)
+@pytest.mark.parametrize(
+    "form", [form for form in TABLE if form.fault != DEEP], ids=lambda form: form.fault
+)
 def test_a_planted_fault_comes_out_in_its_minimal_form(form: Form):
     made = form.reduced()
     assert made.finished
-    if form.fault == DEEP:
-        assert made.executions <= 50
-        assert made.data == b"[" * (len(made.data) - 1) + b"\n"
-        assert len(made.data) < len(form.found())
-    else:
-        assert made.executions <= min(400, form.executions + 20)
-        assert made.data == form.smallest.encode("latin-1")
+    assert made.executions <= min(400, form.executions + 20)
+    assert made.data == form.smallest.encode("latin-1")
+
+
+def test_depth_that_kills_is_cut_to_what_the_interpreter_bears():
+    form = next(form for form in TABLE if form.fault == DEEP)
+    made = replace(form, start=DEEPER + form.start).reduced()
+    assert made.finished
+    assert made.executions <= 50
+    assert made.data == b"[" * (len(made.data) - 1) + b"\n"
+    assert len(made.data) <= len(DEEPER)
 
 
 def test_depth_that_a_call_holds_is_not_looked_into_level_by_level():
