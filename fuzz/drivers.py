@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from fuzz.errors import UsageError
+from fuzz.paths import exists, is_file, is_folder
 from fuzz.store import read_case
 from strategies.damage import OPERATORS, Operator, apply_damage
 from strategies.json_text import json_text
@@ -87,11 +88,11 @@ def corpus(folders: Sequence[Path]) -> Iterator[Case]:
     for a folder or file that cannot be read.
     """
     for folder in folders:
-        if folder.is_file():
+        if is_file(folder):
             yield read_case(folder)
             continue
-        if not folder.is_dir():
-            if folder.exists():
+        if not is_folder(folder):
+            if exists(folder):
                 raise UsageError(f"{folder} is neither file nor folder", "name a corpus")
             raise UsageError(f"there is no corpus at {folder}", "check the path")
         for path in sorted(folder.rglob("*")):

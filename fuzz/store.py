@@ -20,6 +20,7 @@ import msgspec
 
 from fuzz.crashes.schema import Metadata, Status, decode, describe, encode
 from fuzz.errors import UsageError
+from fuzz.paths import exists, is_file, is_folder
 from fuzz.whole import write_whole
 from oracles.records import Finding
 from strategies.records import VERSIONS, Case, Direction, Frame
@@ -46,7 +47,7 @@ def content_of(path: Path) -> bytes:
 
     Whoever reads a FIFO waits for a writer, which is right only where its user named it.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if exists(path) and not is_file(path) and not is_folder(path):
         raise OSError(errno.EINVAL, "it is neither file nor folder", str(path))
     return path.read_bytes()
 

@@ -21,6 +21,7 @@ from fuzz.compare.session import Request, compare
 from fuzz.compare.stream import Origin
 from fuzz.crashes.sides import keep
 from fuzz.errors import FOUND, NOTHING, USAGE, UsageError
+from fuzz.paths import exists
 from fuzz.store import Store
 from targets.environments import Side, prepare
 
@@ -89,7 +90,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     report = compare(request, _progress())
     report = report.with_pairs([marked(pair, known) for pair in report.pairs])
     write(FORMATS[form](report))
-    if accept is not None and not accept.exists():
+    if accept is not None and not exists(accept):
         _for_review(accept, report)
     if out is not None:
         _keep(out, report, python or "", cache)
@@ -121,7 +122,7 @@ def _tell_of_unreadable(corpus: Sequence[Path]) -> None:
 def _accepted(path: Path | None) -> Accepted:
     if path is None:
         return frozenset()
-    if path.exists():
+    if exists(path):
         return accepted(path)
     writable(path)
     return frozenset()

@@ -22,6 +22,7 @@ from fuzz.gate.report import as_json, as_table, plain, verdict
 from fuzz.gate.run import SECONDS, gate
 from fuzz.gate.unfinished import marked, unfinished
 from fuzz.gate.wire import Wording
+from fuzz.paths import exists
 from fuzz.report import printable
 from fuzz.whole import may_write, write_whole
 from strategies.contract import Policy, Profile
@@ -266,7 +267,7 @@ def _nominee(tool: str | None, arguments: str) -> Nominee | None:
 
 
 def _baseline(path: Path | None, *, fresh: bool) -> baseline.Baseline:
-    if path is None or (fresh and not path.exists()):
+    if path is None or (fresh and not exists(path)):
         return baseline.Baseline()
     return baseline.load(path)
 

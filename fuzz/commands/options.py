@@ -17,6 +17,7 @@ from fuzz.campaign import PATIENCE
 from fuzz.crashes.shelf import REPRODUCERS, scan
 from fuzz.crashes.standing import forget_fixed, standing
 from fuzz.events import Listener
+from fuzz.paths import is_folder
 from fuzz.report import live, plain
 
 __all__ = [
@@ -64,7 +65,7 @@ class Source(Place):
     ) -> str | bytes | os.PathLike[str]:
         path = super().convert(value, param, ctx)
         usual = param is not None and path == param.default
-        if not usual and not Path(os.fsdecode(path)).is_dir():
+        if not usual and not is_folder(Path(os.fsdecode(path))):
             self.fail(f"there is no directory {os.fsdecode(path)!r}", param, ctx)
         return path
 

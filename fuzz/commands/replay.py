@@ -15,6 +15,7 @@ from fuzz.crashes.replay import Replayed, exit_code, replay_all
 from fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, Problem, pick, scan
 from fuzz.crashes.show import problem, replayed
 from fuzz.errors import USAGE, UsageError
+from fuzz.paths import is_folder
 
 __all__ = ["command"]
 
@@ -44,7 +45,7 @@ def _gather(paths: tuple[str, ...]) -> tuple[list[Entry], list[Problem]]:
     entries: list[Entry] = []
     problems: list[Problem] = []
     for name in paths or (str(REPRODUCERS),):
-        if Path(name).is_dir() or not paths:
+        if is_folder(Path(name)) or not paths:
             shelf = scan(Path(name))
             entries += shelf.entries
             problems += shelf.problems

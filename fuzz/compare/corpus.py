@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fuzz.errors import UsageError
+from fuzz.paths import exists, is_file, is_folder
 from fuzz.store import content_of
 
 __all__ = ["reproducers", "traffic", "unreadable"]
@@ -44,11 +45,11 @@ def unreadable(paths: Sequence[Path]) -> int:
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
-        if not path.exists():
+        if not exists(path):
             raise UsageError(f"there is no corpus at {path}", "check the path")
-        if not path.is_file() and not path.is_dir():
+        if not is_file(path) and not is_folder(path):
             raise UsageError(f"{path} is neither file nor folder", "name a corpus")
-        for file in [path] if path.is_file() else sorted(path.rglob("*")):
+        for file in [path] if is_file(path) else sorted(path.rglob("*")):
             if file.is_file() and not file.name.startswith("."):
                 yield file
 
@@ -98,7 +99,7 @@ def reproducers(folder: Path) -> Iterator[bytes]:
 
     Raises UsageError for one that cannot be read.
     """
-    if not folder.is_dir():
+    if not is_folder(folder):
         return
     for path in sorted(folder.rglob("*.frame")):
         raw = _read(path)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fuzz.crashes.schema import Metadata
 from fuzz.errors import UsageError
+from fuzz.paths import exists, is_folder
 from fuzz.store import COMPANIONS, Store, place_of
 from strategies.records import Case
 
@@ -79,7 +80,7 @@ def scan(folder: Path, *, findings: bool = False) -> Shelf:
 
 def _files(folder: Path) -> list[Path]:
     try:
-        if not folder.is_dir() and (folder.exists() or folder.is_symlink()):
+        if not is_folder(folder) and (exists(folder) or folder.is_symlink()):
             raise UsageError(f"{folder} is no directory", "name the directory of reproducers")
         return sorted(path for path in folder.rglob("*") if not path.is_dir())
     except OSError as error:
