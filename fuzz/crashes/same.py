@@ -58,7 +58,8 @@ def _split(signature: str) -> tuple[str, frozenset[str]]:
     head, _, names = signature.rpartition(": ")
     if head.startswith(f"{PARSERS}|"):
         before, _, groups = head.rpartition("|")
-        head = f"{before}|{'; '.join(sorted(filter(None, map(_installed, groups.split('; ')))))}"
+        oracle = before.rpartition("|")[0]  # the rule goes: the groups that are here decide it
+        head = f"{oracle}|{'; '.join(sorted(filter(None, map(_installed, groups.split('; ')))))}"
     return head, frozenset(names.split("+"))
 
 
