@@ -24,6 +24,12 @@ BY_NAME = {cause.name: cause for cause in CAUSES}
 OTHER = BY_NAME["term-odd"]
 
 
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cron job has no TERM, so a server that needs it is noisy at each start."""
+    monkeypatch.setenv("TERM", "xterm")
+
+
 def findings(
     fault: str, *causes: Cause, options: Options = OPTIONS, cwd: Path | None = None
 ) -> list[StartupFinding]:
