@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import LONG
-from tests.project import rules
+from tests.project import patterns, rules
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,6 +17,7 @@ RULES = (
     rules.undocumented_modules,
     rules.unexplained_inner_imports,
     rules.machine_traces,
+    patterns.faulty_patterns,
 )
 
 
@@ -136,3 +137,38 @@ def test_words_that_look_like_machine_paths_pass(tmp_path):
 def test_reproducers_are_data_and_may_hold_anything(tmp_path):
     plant(tmp_path, "crashes/x/wire.bin", "/".join(("", "tmp", "x")))
     assert rules.machine_traces(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'A = re.compile(r"a++")',
+        'A = re.compile(b"(?>a|b)c")',
+        'A = re.sub("[a-z]{2,}+", "", "x")',
+        'A = r"[0-9]"; B = re.compile(rf"-?(?:0|{A}*+)")',
+        'A = "a|b"; B = re.compile(f"({A})" + "?+" + A)',
+        'A = re.compile(rb"(?:a%b)*+b" % b"x")',
+        'A = {"id": rb"[0-9]++"}',
+        'A = re.compile(rf"{len(__name__)}+(x(?=(?:y|z?+)))")',
+        'def f(x):\n    return any(re.search(each, x) for each in (r"x++", "y"))',
+    ],
+)
+def test_a_possessive_quantifier_or_atomic_group_is_named(tmp_path, body):
+    plant(tmp_path, "oracles/a.py", f"import re\n{body}\n")
+    assert patterns.faulty_patterns(tmp_path) == [f"oracles/a.py:{body.count(chr(10)) + 2}"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '"""C++ and a*+ in words."""',
+        'A = b"++1"',
+        'A = "clang++"',
+        r'A = re.compile(r"[*+?]+ \++ a\*+ (?=b) (?:c)* (?P<d>e)?")',
+        'A = re.compile("C++".join(__doc__))',
+        'A = r"(*+"',
+    ],
+)
+def test_other_patterns_and_words_pass(tmp_path, body):
+    plant(tmp_path, "scripts/a.py", f"import re\n{body}\n")
+    assert patterns.faulty_patterns(tmp_path) == []
