@@ -197,9 +197,10 @@ def _number(sign: bytes, whole: bytes, fraction: bytes, power: bytes) -> Iterato
 
 
 def _integer(sign: bytes, whole: bytes) -> Iterator[str]:
-    size = len(whole.lstrip(b"0"))
+    digits = whole.lstrip(b"0")  # int() counts zeros too when it refuses more than 4,300 digits
+    size = len(digits)
     if size > 15:
-        value = int(whole) if size < 25 else 10**25
+        value = int(digits) if size < 25 else 10**25
         yield from (name for name, least in (_BELOW if sign else _ABOVE) if value >= least)
     if size > 309:
         yield "int-310d"

@@ -135,6 +135,10 @@ def test_larger_integers_have_all_traits_of_smaller_ones():
         assert traits(small) < traits(large)
 
 
+def test_an_integer_behind_thousands_of_zeros_has_the_traits_of_its_value():
+    assert traits(b"0" * 5_000 + b"9007199254740993") >= {"int>2^53", "leading-zero"}
+
+
 def test_every_trait_that_is_found_has_a_meaning():
     inputs = (
         b"[1,] \x00 'a' +1 .5 NaN",
