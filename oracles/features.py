@@ -20,28 +20,38 @@ _INTEGER = re.compile(rb"-?[0-9]+(?![0-9.eE])")
 # The look ahead passes by what is short and has no exponent: most numbers, and nothing unusual.
 _REAL = re.compile(rb"(?=[-0-9.]{16}|[-0-9.]+[eE])-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
-_OUTSIDE: tuple[tuple[str, re.Pattern[bytes]], ...] = (
-    ("nan", re.compile(rb"nan", re.IGNORECASE)),
-    ("infinity", re.compile(rb"inf", re.IGNORECASE)),
-    ("block-comment", re.compile(rb"/\*")),
-    ("line-comment", re.compile(rb"//|#")),
-    ("trailing-comma", re.compile(rb",\s*[\]}]")),
-    ("leading-zero", re.compile(rb"(?<![0-9.eE+-])0[0-9]")),
-    ("neg-leading-zero", re.compile(rb"-0[0-9]")),
-    ("bare-minus", re.compile(rb"-(?![0-9Ii])")),
-    ("neg-dot", re.compile(rb"-\.")),
-    ("dot-tail", re.compile(rb"[0-9]\.(?![0-9])")),
-    ("dot-head", re.compile(rb"(?<![0-9])\.[0-9]")),
-    ("plus", re.compile(rb"(?<![eE])\+")),
-    ("exponent-tail", re.compile(rb"[0-9.][eE][+-]?(?![0-9+-])")),
-    ("hexadecimal", re.compile(rb"0[xX]")),
-    ("single-quotes", re.compile(rb"'")),
-    ("other-white-space", re.compile(rb"[\x0b\x0c\x1c-\x1f]|\xc2\xa0|\xc2\x85|\xe2\x80[\xa8\xa9]")),
-    ("nul", re.compile(rb"\x00")),
-    ("neg-zero-int", re.compile(rb"-0(?![0-9.eE])")),
-    ("control-character", re.compile(rb"[\x01-\x08\x0e-\x1b\x7f]")),
-    ("float", re.compile(rb"[0-9][.eE][0-9+-]")),
+_OUTSIDE: tuple[tuple[str, bytes, re.Pattern[bytes]], ...] = (
+    ("nan", b"nN", re.compile(rb"nan", re.IGNORECASE)),
+    ("infinity", b"fF", re.compile(rb"inf", re.IGNORECASE)),
+    ("block-comment", b"*", re.compile(rb"/\*")),
+    ("line-comment", b"/#", re.compile(rb"//|#")),
+    ("trailing-comma", b",", re.compile(rb",\s*[\]}]")),
+    ("leading-zero", b"0", re.compile(rb"(?<![0-9.eE+-])0[0-9]")),
+    ("neg-leading-zero", b"-", re.compile(rb"-0[0-9]")),
+    ("bare-minus", b"-", re.compile(rb"-(?![0-9Ii])")),
+    ("neg-dot", b"-", re.compile(rb"-\.")),
+    ("dot-tail", b".", re.compile(rb"[0-9]\.(?![0-9])")),
+    ("dot-head", b".", re.compile(rb"(?<![0-9])\.[0-9]")),
+    ("plus", b"+", re.compile(rb"(?<![eE])\+")),
+    ("exponent-tail", b"eE", re.compile(rb"[0-9.][eE][+-]?(?![0-9+-])")),
+    ("hexadecimal", b"xX", re.compile(rb"0[xX]")),
+    ("single-quotes", b"'", re.compile(rb"'")),
+    (
+        "other-white-space",
+        b"\x0b\x0c\x1c\x1d\x1e\x1f\xc2\xe2",
+        re.compile(rb"[\x0b\x0c\x1c-\x1f]|\xc2\xa0|\xc2\x85|\xe2\x80[\xa8\xa9]"),
+    ),
+    ("nul", b"\x00", re.compile(rb"\x00")),
+    ("neg-zero-int", b"-", re.compile(rb"-0(?![0-9.eE])")),
+    (
+        "control-character",
+        bytes((*range(1, 9), *range(14, 28), 127)),
+        re.compile(rb"[\x01-\x08\x0e-\x1b\x7f]"),
+    ),
+    ("float", b".eE", re.compile(rb"[0-9][.eE][0-9+-]")),
 )
+"""Name, bytes of which the text must hold one, expression: few texts need many searches."""
+
 _INSIDE: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("nul-in-string", re.compile(rb"\x00")),
     ("control-in-string", re.compile(rb"[\x01-\x1f]")),
@@ -131,7 +141,12 @@ def features(raw: bytes, strict: Verdict, spec: Verdict) -> frozenset[str]:
     strings = _STRING.findall(raw)
     outside = _STRING.sub(b'""', raw)
     inside = b"\n".join(s.replace(b"\n", b"\x01") for s in strings).replace(b"\n", b" ")
-    found.update(name for name, pattern in _OUTSIDE if pattern.search(outside))
+    present = frozenset(outside)
+    found.update(
+        name
+        for name, needed, pattern in _OUTSIDE
+        if not present.isdisjoint(needed) and pattern.search(outside)
+    )
     found.update(name for name, pattern in _INSIDE if pattern.search(inside))
     found.update(_numbers(outside))
     if strict.rule in _BY_RULE:
