@@ -1,7 +1,8 @@
 """The rule of regular expressions: nothing in them that a supported Python is known to get wrong.
 
 CPython before 3.11.5 lets a possessive quantifier match what the greedy one does not (gh-106052,
-gh-100061), and an atomic group is the same thing spelled in another way.
+gh-100061), and some with a group inside raise SystemError before 3.12.8 and 3.13.1 (gh-101955). An
+atomic group does the same as such a quantifier, so one rule bars both.
 """
 
 from __future__ import annotations
