@@ -20,9 +20,9 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from fuzz.errors import StartError, UsageError
-from fuzz.streams import settle_streams
-from targets.errors import TargetError
+from wirefence.fuzz.errors import StartError, UsageError
+from wirefence.fuzz.streams import settle_streams
+from wirefence.targets.errors import TargetError
 
 __all__ = ["START", "Begun", "Failed", "end_of", "settle", "starting", "telling", "unbegun"]
 

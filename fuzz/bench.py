@@ -12,18 +12,18 @@ import time
 from collections.abc import Callable
 from itertools import islice
 
-from fuzz.drivers import block
-from fuzz.examine import Examiner
-from oracles.session import judge_session
-from strategies.contract import Contract
-from strategies.json_text import json_text
-from strategies.records import Case, Frame
-from strategies.sessions import session
-from strategies.source import RandomSource
-from targets.gateway.session import factory
-from targets.harness import run
-from targets.parsers.configs import BY_NAME, CONFIGS
-from targets.parsers.outcomes import dangerous, outcomes
+from wirefence.fuzz.drivers import block
+from wirefence.fuzz.examine import Examiner
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.json_text import json_text
+from wirefence.strategies.records import Case, Frame
+from wirefence.strategies.sessions import session
+from wirefence.strategies.source import RandomSource
+from wirefence.targets.gateway.session import factory
+from wirefence.targets.harness import run
+from wirefence.targets.parsers.configs import BY_NAME, CONFIGS
+from wirefence.targets.parsers.outcomes import dangerous, outcomes
 
 __all__ = ["as_table", "as_text", "measure"]
 

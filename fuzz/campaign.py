@@ -15,21 +15,21 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzz.apart import START, Failed, end_of, starting, unbegun
-from fuzz.events import Finished, Found, Listener, Progress, Started, Tally
-from fuzz.hanging import Patience
-from fuzz.plan import Plan, build, target_names
-from fuzz.store import Store
-from fuzz.worker import UNBEGUN, Batch, Share, give, in_flight, work
-from oracles.records import Finding, finding
-from strategies.records import Case
-from targets.command.memory import peak_of_group
-from targets.parsers.configs import library_versions
-from targets.scratch import Scratch
+from wirefence.fuzz.apart import START, Failed, end_of, starting, unbegun
+from wirefence.fuzz.events import Finished, Found, Listener, Progress, Started, Tally
+from wirefence.fuzz.hanging import Patience
+from wirefence.fuzz.plan import Plan, build, target_names
+from wirefence.fuzz.store import Store
+from wirefence.fuzz.worker import UNBEGUN, Batch, Share, give, in_flight, work
+from wirefence.oracles.records import Finding, finding
+from wirefence.strategies.records import Case
+from wirefence.targets.command.memory import peak_of_group
+from wirefence.targets.parsers.configs import library_versions
+from wirefence.targets.scratch import Scratch
 
 if TYPE_CHECKING:
-    from fuzz.coverage.guide import Guide
-    from fuzz.coverage.watch import Watch
+    from wirefence.fuzz.coverage.guide import Guide
+    from wirefence.fuzz.coverage.watch import Watch
 
 __all__ = ["PATIENCE", "Budget", "campaign"]
 
@@ -175,7 +175,7 @@ def _guided(
     if budget.seconds is None:
         return None
     # Counted campaigns are often short, and have no use for what this imports.
-    from fuzz.coverage import guide, watch  # noqa: PLC0415
+    from wirefence.fuzz.coverage import guide, watch  # noqa: PLC0415
 
     made = guide.guide_for(plan, budget.seconds, store.folder, known, findings)
     return None if made is None else _Guided(made, watch.Watch(store))

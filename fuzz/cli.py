@@ -15,10 +15,10 @@ from pathlib import Path
 
 import click
 
-from fuzz.ends import INTERRUPTED, at_once, told_to_end
-from fuzz.errors import OWN_FAILURE, USAGE, StartError, UsageError, missing
-from fuzz.streams import settle_streams
-from targets.errors import TargetError
+from wirefence.fuzz.ends import INTERRUPTED, at_once, told_to_end
+from wirefence.fuzz.errors import OWN_FAILURE, USAGE, StartError, UsageError, missing
+from wirefence.fuzz.streams import settle_streams
+from wirefence.targets.errors import TargetError
 
 __all__ = ["COMMANDS", "cli", "main"]
 
@@ -37,7 +37,7 @@ COMMANDS = {
 }
 """The commands and what ``--help`` says of each without importing it.
 
-Each is ``command`` in the module of its name in ``fuzz.commands``.
+Each is ``command`` in the module of its name in ``wirefence.fuzz.commands``.
 """
 
 
@@ -56,8 +56,8 @@ class _Lazy(click.Group):
         _check_place()
         try:
             with at_once():
-                found = importlib.import_module(f"fuzz.commands.{cmd_name}").command
-                importlib.import_module("fuzz.self_check").check_readers()
+                found = importlib.import_module(f"wirefence.fuzz.commands.{cmd_name}").command
+                importlib.import_module("wirefence.fuzz.self_check").check_readers()
         except ModuleNotFoundError as error:
             raise missing(error) from error
         assert isinstance(found, click.Command)

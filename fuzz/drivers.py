@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from fuzz.errors import UsageError
-from fuzz.paths import exists, is_file, is_folder
-from fuzz.store import read_case
-from strategies.damage import OPERATORS, Operator, apply_damage
-from strategies.json_text import json_text
-from strategies.records import VERSIONS, Case, Frame, Version
-from strategies.server_sessions import server_session
-from strategies.sessions import session
-from strategies.source import RandomSource, Source
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.paths import exists, is_file, is_folder
+from wirefence.fuzz.store import read_case
+from wirefence.strategies.damage import OPERATORS, Operator, apply_damage
+from wirefence.strategies.json_text import json_text
+from wirefence.strategies.records import VERSIONS, Case, Frame, Version
+from wirefence.strategies.server_sessions import server_session
+from wirefence.strategies.sessions import session
+from wirefence.strategies.source import RandomSource, Source
 
 __all__ = ["BLOCK", "block", "corpus"]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from types import FrameType
 
-from fuzz.errors import USAGE
+from wirefence.fuzz.errors import USAGE
 
 __all__ = ["INTERRUPTED", "at_once", "end_at_once", "told_to_end"]
 
@@ -25,7 +25,7 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
-    """End the process as :func:`fuzz.cli.main` would, but now."""
+    """End the process as :func:`wirefence.fuzz.cli.main` would, but now."""
     with suppress(OSError):
         os.write(2, f"\nwirefence: {'; '.join(INTERRUPTED)}\n".encode())
     os._exit(USAGE)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from oracles.records import Finding
-from strategies.records import Case
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case
 
 __all__ = ["Event", "Explored", "Finished", "Found", "Listener", "Progress", "Started", "Tally"]
 

@@ -10,26 +10,26 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from fuzz.events import Tally
-from oracles.agreement import ANY_VALUE, Reading, agreement
-from oracles.document import judge_document
-from oracles.effects import non_action
-from oracles.features import features
-from oracles.liveness import liveness
-from oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, Verdict
-from oracles.replies import replies
-from oracles.session import closing, judge_session
-from oracles.state import control_of, state
-from oracles.transcript import lines_of, transcript
-from oracles.transcript_judge import judge_reply
-from strategies.contract import Contract, Policy, Profile
-from strategies.records import Case
-from targets.harness import run
-from targets.parsers.canonical import encode
-from targets.parsers.configs import ParserConfig
-from targets.parsers.outcomes import dangerous, outcomes
-from targets.parsers.worker import isolated_outcomes
-from targets.records import GatewayFactory, Outcome, Trace
+from wirefence.fuzz.events import Tally
+from wirefence.oracles.agreement import ANY_VALUE, Reading, agreement
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.effects import non_action
+from wirefence.oracles.features import features
+from wirefence.oracles.liveness import liveness
+from wirefence.oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, Verdict
+from wirefence.oracles.replies import replies
+from wirefence.oracles.session import closing, judge_session
+from wirefence.oracles.state import control_of, state
+from wirefence.oracles.transcript import lines_of, transcript
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.strategies.contract import Contract, Policy, Profile
+from wirefence.strategies.records import Case
+from wirefence.targets.harness import run
+from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.configs import ParserConfig
+from wirefence.targets.parsers.outcomes import dangerous, outcomes
+from wirefence.targets.parsers.worker import isolated_outcomes
+from wirefence.targets.records import GatewayFactory, Outcome, Trace
 
 __all__ = ["Examiner", "GatewayTarget"]
 

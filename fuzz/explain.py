@@ -14,20 +14,20 @@ from itertools import chain, count, islice
 from multiprocessing.connection import Connection
 from typing import Any
 
-from fuzz.apart import Begun, Failed, end_of, settle, starting, telling
-from fuzz.examine import Examiner, GatewayTarget, agrees, reading
-from fuzz.report import printable
-from oracles.agreement import Reading, effect_of
-from oracles.document import judge_document
-from oracles.features import features
-from oracles.records import Finding, FrameVerdict, finding
-from oracles.rules import BY_ID
-from oracles.session import judge_session
-from strategies.contract import Contract
-from strategies.records import Case
-from targets.parsers.canonical import describe
-from targets.parsers.configs import ParserConfig
-from targets.records import Outcome, Trace
+from wirefence.fuzz.apart import Begun, Failed, end_of, settle, starting, telling
+from wirefence.fuzz.examine import Examiner, GatewayTarget, agrees, reading
+from wirefence.fuzz.report import printable
+from wirefence.oracles.agreement import Reading, effect_of
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.features import features
+from wirefence.oracles.records import Finding, FrameVerdict, finding
+from wirefence.oracles.rules import BY_ID
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Case
+from wirefence.targets.parsers.canonical import describe
+from wirefence.targets.parsers.configs import ParserConfig
+from wirefence.targets.records import Outcome, Trace
 
 __all__ = ["MOST", "Explanation", "explain", "explain_apart"]
 

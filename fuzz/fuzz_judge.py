@@ -11,7 +11,8 @@ from pathlib import Path
 
 if __name__ == "__main__":
     # As a script its own folder leads the path, where our modules would shadow the library's.
-    sys.path[0] = str(Path(__file__).resolve().parents[1])
-    from fuzz.coverage.entry import main
+    root = Path(__file__).resolve().parents[1]
+    sys.path[0] = str(root / "src" if (root / "src").is_dir() else root.parent)
+    from wirefence.fuzz.coverage.entry import main
 
     main(__file__)

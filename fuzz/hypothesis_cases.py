@@ -14,10 +14,10 @@ import hypothesis
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from strategies.damage import apply_damage
-from strategies.hypothesis_driver import from_grammar
-from strategies.records import VERSIONS, Case, Version
-from strategies.sessions import session
+from wirefence.strategies.damage import apply_damage
+from wirefence.strategies.hypothesis_driver import from_grammar
+from wirefence.strategies.records import VERSIONS, Case, Version
+from wirefence.strategies.sessions import session
 
 __all__ = ["hypothesis_cases"]
 

@@ -16,12 +16,12 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from fuzz.errors import UsageError
-from fuzz.probe import probe
-from fuzz.whole import write_whole
-from oracles import quirks
-from oracles.quirks import Quirks
-from targets.parsers.configs import BY_NAME, library_versions
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.probe import probe
+from wirefence.fuzz.whole import write_whole
+from wirefence.oracles import quirks
+from wirefence.oracles.quirks import Quirks
+from wirefence.targets.parsers.configs import BY_NAME, library_versions
 
 __all__ = ["changed_parsers", "installed_quirks", "other_versions", "stored_quirks"]
 

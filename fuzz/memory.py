@@ -10,9 +10,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from oracles.document import forget_long_documents
-from strategies.records import Case
-from targets.parsers.prescan import forget_long_scans
+from wirefence.oracles.document import forget_long_documents
+from wirefence.strategies.records import Case
+from wirefence.targets.parsers.prescan import forget_long_scans
 
 __all__ = ["HEAVY", "is_heavy", "relieve"]
 

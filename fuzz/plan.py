@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fuzz.errors import UsageError
-from fuzz.examine import Examiner, GatewayTarget
-from fuzz.installed_quirks import installed_quirks
-from strategies.contract import Policy, Profile
-from strategies.records import VERSIONS, Version
-from targets.errors import TargetError
-from targets.gateway.session import factory
-from targets.harness import load_factory
-from targets.parsers.configs import BY_NAME, CONFIGS, STRICT, ParserConfig
-from targets.planted import BY_NAME as PLANTED
-from targets.records import GatewayFactory
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.examine import Examiner, GatewayTarget
+from wirefence.fuzz.installed_quirks import installed_quirks
+from wirefence.strategies.contract import Policy, Profile
+from wirefence.strategies.records import VERSIONS, Version
+from wirefence.targets.errors import TargetError
+from wirefence.targets.gateway.session import factory
+from wirefence.targets.harness import load_factory
+from wirefence.targets.parsers.configs import BY_NAME, CONFIGS, STRICT, ParserConfig
+from wirefence.targets.planted import BY_NAME as PLANTED
+from wirefence.targets.records import GatewayFactory
 
 __all__ = ["DEFAULT_TARGETS", "Plan", "build", "known_quirks", "target_names"]
 

@@ -14,18 +14,18 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 
-from fuzz.drivers import block
-from fuzz.examine import Examiner, agrees, reading
-from oracles.agreement import divergence, effect_of, is_known
-from oracles.document import judge_document
-from oracles.features import features
-from oracles.quirks import Quirks
-from strategies.damage import OPERATORS, Operator, apply_damage
-from strategies.json_text import json_text
-from strategies.records import Case, Frame, Version
-from strategies.sessions import session
-from strategies.source import RandomSource, Source
-from targets.parsers.configs import CONFIGS, library_versions
+from wirefence.fuzz.drivers import block
+from wirefence.fuzz.examine import Examiner, agrees, reading
+from wirefence.oracles.agreement import divergence, effect_of, is_known
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.features import features
+from wirefence.oracles.quirks import Quirks
+from wirefence.strategies.damage import OPERATORS, Operator, apply_damage
+from wirefence.strategies.json_text import json_text
+from wirefence.strategies.records import Case, Frame, Version
+from wirefence.strategies.sessions import session
+from wirefence.strategies.source import RandomSource, Source
+from wirefence.targets.parsers.configs import CONFIGS, library_versions
 
 __all__ = ["DEPTHS", "DIGITS", "PROBES", "probe"]
 

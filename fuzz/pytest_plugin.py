@@ -21,7 +21,7 @@ import pytest
 if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
-    from fuzz.pytest_support import Replays, Wirefence
+    from wirefence.fuzz.pytest_support import Replays, Wirefence
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -81,7 +81,7 @@ _REPLAYS: pytest.StashKey[Replays] = pytest.StashKey()
 
 def _replays(config: pytest.Config) -> Replays:
     """The replays of this run, made when the first crash file is met."""
-    from fuzz.pytest_support import Replays  # noqa: PLC0415 - loads the judge and the parsers
+    from wirefence.fuzz.pytest_support import Replays  # noqa: PLC0415 - loads the judge and the parsers
 
     if _REPLAYS not in config.stash:
         config.stash[_REPLAYS] = Replays(
@@ -95,6 +95,6 @@ def _replays(config: pytest.Config) -> Replays:
 @pytest.fixture
 def wirefence(tmp_path: Path) -> Wirefence:
     """The gate and the campaign's examination, for servers and adapters under test."""
-    from fuzz.pytest_support import Wirefence  # noqa: PLC0415 - loads the judge and the gate
+    from wirefence.fuzz.pytest_support import Wirefence  # noqa: PLC0415 - loads the judge and the gate
 
     return Wirefence(tmp_path / "wirefence")

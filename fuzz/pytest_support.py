@@ -16,28 +16,28 @@ from typing import Any
 
 import pytest
 
-from fuzz.crashes.replay import replay
-from fuzz.crashes.rerun import Runners, Subject, subject_of
-from fuzz.crashes.shelf import Entry
-from fuzz.crashes.show import replayed
-from fuzz.drivers import block
-from fuzz.errors import UsageError
-from fuzz.examine import Examiner
-from fuzz.gate.baseline import Baseline, load
-from fuzz.gate.records import Nominee, Options, Report
-from fuzz.gate.redact import Redactor
-from fuzz.gate.report import as_table, verdict
-from fuzz.gate.run import gate
-from fuzz.plan import both_policies
-from fuzz.report import printable
-from fuzz.self_check import check_readers
-from fuzz.store import Store
-from oracles.records import Finding
-from strategies.contract import Policy, Profile
-from targets.command.guardian import end_left
-from targets.command.records import Launch
-from targets.errors import TargetError
-from targets.records import GatewayFactory
+from wirefence.fuzz.crashes.replay import replay
+from wirefence.fuzz.crashes.rerun import Runners, Subject, subject_of
+from wirefence.fuzz.crashes.shelf import Entry
+from wirefence.fuzz.crashes.show import replayed
+from wirefence.fuzz.drivers import block
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.examine import Examiner
+from wirefence.fuzz.gate.baseline import Baseline, load
+from wirefence.fuzz.gate.records import Nominee, Options, Report
+from wirefence.fuzz.gate.redact import Redactor
+from wirefence.fuzz.gate.report import as_table, verdict
+from wirefence.fuzz.gate.run import gate
+from wirefence.fuzz.plan import both_policies
+from wirefence.fuzz.report import printable
+from wirefence.fuzz.self_check import check_readers
+from wirefence.fuzz.store import Store
+from wirefence.oracles.records import Finding
+from wirefence.strategies.contract import Policy, Profile
+from wirefence.targets.command.guardian import end_left
+from wirefence.targets.command.records import Launch
+from wirefence.targets.errors import TargetError
+from wirefence.targets.records import GatewayFactory
 
 __all__ = ["Replays", "Wirefence"]
 

@@ -18,9 +18,18 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn
 
-from fuzz.events import Event, Explored, Finished, Found, Listener, Progress, Started, Tally
-from oracles.rules import RULES
-from strategies.damage import FAMILIES, OPERATORS
+from wirefence.fuzz.events import (
+    Event,
+    Explored,
+    Finished,
+    Found,
+    Listener,
+    Progress,
+    Started,
+    Tally,
+)
+from wirefence.oracles.rules import RULES
+from wirefence.strategies.damage import FAMILIES, OPERATORS
 
 __all__ = [
     "as_json",

@@ -6,9 +6,9 @@ import platform
 import sys
 from functools import cache
 
-from fuzz.errors import UsageError
-from oracles.known_answers import ACCEPTED, DOCUMENTS, WRONG_TOKENS, wrong_answer
-from targets.parsers.prescan import PrescanError, prescan
+from wirefence.fuzz.errors import UsageError
+from wirefence.oracles.known_answers import ACCEPTED, DOCUMENTS, WRONG_TOKENS, wrong_answer
+from wirefence.targets.parsers.prescan import PrescanError, prescan
 
 __all__ = ["check_readers"]
 

@@ -18,13 +18,13 @@ from typing import get_args
 
 import msgspec
 
-from fuzz.crashes.schema import Metadata, Status, decode, describe, encode
-from fuzz.errors import UsageError
-from fuzz.paths import exists, is_file, is_folder
-from fuzz.whole import write_whole
-from oracles.records import Finding
-from strategies.records import VERSIONS, Case, Direction, Frame
-from targets.command.records import Launch
+from wirefence.fuzz.crashes.schema import Metadata, Status, decode, describe, encode
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.paths import exists, is_file, is_folder
+from wirefence.fuzz.whole import write_whole
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import VERSIONS, Case, Direction, Frame
+from wirefence.targets.command.records import Launch
 
 __all__ = [
     "COMPANIONS",

@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
-from fuzz.errors import UsageError
+from wirefence.fuzz.errors import UsageError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from fuzz.apart import settle, telling
-from fuzz.drivers import BLOCK, block
-from fuzz.events import Tally
-from fuzz.examine import Examiner
-from fuzz.memory import is_heavy, relieve
-from fuzz.plan import Plan, build
-from oracles.records import Finding
-from strategies.records import Case
+from wirefence.fuzz.apart import settle, telling
+from wirefence.fuzz.drivers import BLOCK, block
+from wirefence.fuzz.events import Tally
+from wirefence.fuzz.examine import Examiner
+from wirefence.fuzz.memory import is_heavy, relieve
+from wirefence.fuzz.plan import Plan, build
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case
 
 __all__ = ["UNBEGUN", "Batch", "Share", "give", "in_flight", "work"]
 

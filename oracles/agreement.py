@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from oracles.records import Finding
-from targets.records import Outcome
+from wirefence.oracles.records import Finding
+from wirefence.targets.records import Outcome
 
 __all__ = ["ANY_VALUE", "Reading", "agreement", "divergence", "effect_of", "is_known"]
 

@@ -19,7 +19,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from oracles.records import Verdict
+from wirefence.oracles.records import Verdict
 
 __all__ = [
     "DEEPEST",

@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from oracles.document import UNKNOWN, LongInteger
-from oracles.records import Call, Finding, FrameVerdict, Judgement, finding
-from oracles.spellings import broken
-from targets.records import Effect, Trace
+from wirefence.oracles.document import UNKNOWN, LongInteger
+from wirefence.oracles.records import Call, Finding, FrameVerdict, Judgement, finding
+from wirefence.oracles.spellings import broken
+from wirefence.targets.records import Effect, Trace
 
 __all__ = ["non_action"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from oracles.records import Verdict
+from wirefence.oracles.records import Verdict
 
 __all__ = ["FEATURES", "features"]
 

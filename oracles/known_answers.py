@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from oracles.document import judge_document
-from oracles.features import features
-from oracles.session import judge_session
-from strategies.contract import Contract, Policy, Profile
-from strategies.records import Version
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.features import features
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract, Policy, Profile
+from wirefence.strategies.records import Version
 
 __all__ = [
     "ACCEPTED",

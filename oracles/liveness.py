@@ -6,8 +6,8 @@ is a fault even where nothing acted.
 
 from __future__ import annotations
 
-from oracles.records import Finding, finding
-from targets.records import Trace
+from wirefence.oracles.records import Finding, finding
+from wirefence.targets.records import Trace
 
 __all__ = ["liveness"]
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from oracles.document import LongInteger, judge_document
-from oracles.methods import (
+from wirefence.oracles.document import LongInteger, judge_document
+from wirefence.oracles.methods import (
     CLIENT_NOTIFICATIONS,
     CLIENT_REQUESTS,
     SERVED,
     SERVER_NOTIFICATIONS,
     SERVER_REQUESTS,
 )
-from oracles.records import Kind, Verdict
-from strategies.contract import Contract, Profile
-from strategies.records import Direction, Version
+from wirefence.oracles.records import Kind, Verdict
+from wirefence.strategies.contract import Contract, Profile
+from wirefence.strategies.records import Direction, Version
 
 __all__ = [
     "META_VERSION",

@@ -6,7 +6,7 @@ ServerNotification and the definitions that they name).
 
 from __future__ import annotations
 
-from strategies.records import Version
+from wirefence.strategies.records import Version
 
 __all__ = [
     "CLIENT_NOTIFICATIONS",

@@ -11,12 +11,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from oracles.document import LongInteger, digits
-from oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, finding
-from oracles.spellings import broken
-from strategies.contract import Contract
-from strategies.records import Case
-from targets.records import Trace
+from wirefence.oracles.document import LongInteger, digits
+from wirefence.oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, finding
+from wirefence.oracles.spellings import broken
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Case
+from wirefence.targets.records import Trace
 
 __all__ = ["replies"]
 

@@ -6,7 +6,7 @@ different stories about it.
 
 from __future__ import annotations
 
-from oracles.records import Layer, Rule
+from wirefence.oracles.records import Layer, Rule
 
 __all__ = ["BY_ID", "ORACLE_RULES", "RULES", "render"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from oracles.document import judge_document
-from oracles.message import (
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.message import (
     META_VERSION,
     is_integer,
     kind_of,
@@ -20,10 +20,10 @@ from oracles.message import (
     rpc_fault,
     usable_id,
 )
-from oracles.records import Call, FrameVerdict, Judgement, Kind
-from oracles.rules import BY_ID
-from oracles.tools import call_fault
-from strategies.contract import Contract
+from wirefence.oracles.records import Call, FrameVerdict, Judgement, Kind
+from wirefence.oracles.rules import BY_ID
+from wirefence.oracles.tools import call_fault
+from wirefence.strategies.contract import Contract
 
 __all__ = ["closing", "judge_session"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 
-from oracles.document import judge_document
-from oracles.features import features
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.features import features
 
 __all__ = ["broken"]
 

@@ -6,10 +6,10 @@ session that never saw the frame; no knowledge of the target's insides is needed
 
 from __future__ import annotations
 
-from oracles.effects import same_arguments
-from oracles.records import Finding, Judgement, finding
-from strategies.records import Case, Frame
-from targets.records import Effect, Trace
+from wirefence.oracles.effects import same_arguments
+from wirefence.oracles.records import Finding, Judgement, finding
+from wirefence.strategies.records import Case, Frame
+from wirefence.targets.records import Effect, Trace
 
 __all__ = ["control_of", "state"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from oracles.message import is_integer, is_number
-from oracles.records import Call
-from strategies.contract import Argument, Contract
+from wirefence.oracles.message import is_integer, is_number
+from wirefence.oracles.records import Call
+from wirefence.strategies.contract import Argument, Contract
 
 __all__ = ["call_fault"]
 

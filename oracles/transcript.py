@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oracles.records import Finding, ReplyVerdict, finding
-from oracles.transcript_kinds import offences
-from targets.records import Trace
+from wirefence.oracles.records import Finding, ReplyVerdict, finding
+from wirefence.oracles.transcript_kinds import offences
+from wirefence.targets.records import Trace
 
 __all__ = ["lines_of", "transcript"]
 

@@ -10,12 +10,12 @@ from collections.abc import Set
 from functools import lru_cache
 from typing import Any
 
-from oracles.document import judge_document
-from oracles.message import is_token, kind_of, rpc_fault
-from oracles.methods import SERVER_NOTIFICATIONS, SERVER_REQUESTS
-from oracles.records import ReplyVerdict
-from strategies.contract import Contract
-from strategies.records import VERSIONS, Version
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.message import is_token, kind_of, rpc_fault
+from wirefence.oracles.methods import SERVER_NOTIFICATIONS, SERVER_REQUESTS
+from wirefence.oracles.records import ReplyVerdict
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import VERSIONS, Version
 
 __all__ = ["judge_reply"]
 

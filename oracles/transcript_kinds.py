@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from oracles.document import judge_document
-from oracles.features import features
-from oracles.records import ReplyVerdict
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.features import features
+from wirefence.oracles.records import ReplyVerdict
 
 __all__ = ["KINDS", "Offence", "holds_message", "manner", "offences"]
 

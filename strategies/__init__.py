@@ -11,13 +11,13 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from strategies.damage import apply_damage
-from strategies.json_text import json_text
-from strategies.mcp import message
-from strategies.mcp_message import Message
-from strategies.records import VERSIONS, Case, Direction, Frame, Version
-from strategies.sessions import Damage, frame, session
-from strategies.source import RandomSource, Source
+from wirefence.strategies.damage import apply_damage
+from wirefence.strategies.json_text import json_text
+from wirefence.strategies.mcp import message
+from wirefence.strategies.mcp_message import Message
+from wirefence.strategies.records import VERSIONS, Case, Direction, Frame, Version
+from wirefence.strategies.sessions import Damage, frame, session
+from wirefence.strategies.source import RandomSource, Source
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -46,7 +46,7 @@ def from_grammar(
 ) -> SearchStrategy[T]:
     """A Hypothesis strategy for what ``function(source, *args, **kwargs)`` makes."""
     # Hypothesis takes longer to import than all the rest: only who draws from it pays for it.
-    driver: Any = import_module("strategies.hypothesis_driver")
+    driver: Any = import_module("wirefence.strategies.hypothesis_driver")
     strategy: SearchStrategy[T] = driver.from_grammar(function, *args, **kwargs)
     return strategy
 
@@ -56,7 +56,7 @@ def _one(source: Source, version: Version | None) -> Version:
 
 
 def json_texts(*, size: int | None = None, lone_surrogates: bool = False) -> SearchStrategy[bytes]:
-    """RFC 8259 texts: see :func:`strategies.json_text.json_text`."""
+    """RFC 8259 texts: see :func:`wirefence.strategies.json_text.json_text`."""
     return from_grammar(json_text, size=size, lone_surrogates=lone_surrogates)
 
 
@@ -72,7 +72,7 @@ def messages(
 
 
 def frames(version: Version | None = None, nonce: str = "a") -> SearchStrategy[Frame]:
-    """Good frames for a ready session: see :func:`strategies.sessions.frame`."""
+    """Good frames for a ready session: see :func:`wirefence.strategies.sessions.frame`."""
 
     def grammar(source: Source) -> Frame:
         return frame(source, _one(source, version), nonce)
@@ -83,11 +83,11 @@ def frames(version: Version | None = None, nonce: str = "a") -> SearchStrategy[F
 def sessions(
     version: Version | None = None, *, damage: Damage | None = apply_damage, prefix: str = ""
 ) -> SearchStrategy[Case]:
-    """Whole sessions of ``version``, or of any: see :func:`strategies.sessions.session`.
+    """Whole sessions of ``version``, or of any: see :func:`wirefence.strategies.sessions.session`.
 
     ``damage`` is that of ``strategies.damage`` unless another is given; ``None`` is none. This
     function takes the place of the module as an attribute of the package: import from the module
-    by ``from strategies.sessions import session``.
+    by ``from wirefence.strategies.sessions import session``.
     """
 
     def grammar(source: Source) -> Case:

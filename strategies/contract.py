@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from strategies.records import Version
+from wirefence.strategies.records import Version
 
 __all__ = ["DEFAULT_TOOLS", "Argument", "Contract", "Policy", "Profile", "Tool"]
 

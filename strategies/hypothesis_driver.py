@@ -13,7 +13,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from strategies.source import Source
+from wirefence.strategies.source import Source
 
 __all__ = ["HypothesisSource", "from_grammar"]
 

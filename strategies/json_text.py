@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from strategies.source import Source
+from wirefence.strategies.source import Source
 
 __all__ = ["DICTIONARY", "MAX_SIZE", "json_text", "load_words", "number", "string"]
 

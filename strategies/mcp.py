@@ -6,12 +6,12 @@ its requests or results (``_meta``, ``resultType``, cache hints) is added here, 
 
 from __future__ import annotations
 
-from strategies.mcp_content import Json, word
-from strategies.mcp_kinds import Kind, Sort, kinds
-from strategies.mcp_message import Message, notification, reorder, request, response
-from strategies.mcp_values import dump, identifier, meta
-from strategies.records import Direction, Version
-from strategies.source import Source
+from wirefence.strategies.mcp_content import Json, word
+from wirefence.strategies.mcp_kinds import Kind, Sort, kinds
+from wirefence.strategies.mcp_message import Message, notification, reorder, request, response
+from wirefence.strategies.mcp_values import dump, identifier, meta
+from wirefence.strategies.records import Direction, Version
+from wirefence.strategies.source import Source
 
 __all__ = ["message", "message_of"]
 

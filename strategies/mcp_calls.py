@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from strategies.contract import DEFAULT_TOOLS, Argument, Tool
-from strategies.mcp_message import Message, request
-from strategies.mcp_values import GENERATORS, OPERATOR, dump, meta, string, token_meta
-from strategies.records import Version
-from strategies.source import Source
+from wirefence.strategies.contract import DEFAULT_TOOLS, Argument, Tool
+from wirefence.strategies.mcp_message import Message, request
+from wirefence.strategies.mcp_values import GENERATORS, OPERATOR, dump, meta, string, token_meta
+from wirefence.strategies.records import Version
+from wirefence.strategies.source import Source
 
 __all__ = ["PLANS", "Plan", "call"]
 

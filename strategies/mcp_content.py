@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from strategies.records import Version
-from strategies.source import Source
+from wirefence.strategies.records import Version
+from wirefence.strategies.source import Source
 
 __all__ = [
     "Json",

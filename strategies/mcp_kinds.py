@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from strategies import mcp_content as content
-from strategies.mcp_content import Json, several, some, uri, word
-from strategies.records import Direction, Version
-from strategies.source import Source
+from wirefence.strategies import mcp_content as content
+from wirefence.strategies.mcp_content import Json, several, some, uri, word
+from wirefence.strategies.records import Direction, Version
+from wirefence.strategies.source import Source
 
 __all__ = ["KINDS", "Kind", "Sort", "kinds"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from strategies.records import Frame
-from strategies.source import Source
+from wirefence.strategies.records import Frame
+from wirefence.strategies.source import Source
 
 __all__ = ["Message", "batch", "notification", "reorder", "request", "response"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from strategies.contract import ArgumentType, Contract
-from strategies.records import Version
-from strategies.source import Source
+from wirefence.strategies.contract import ArgumentType, Contract
+from wirefence.strategies.records import Version
+from wirefence.strategies.source import Source
 
 __all__ = ["GENERATORS", "OPERATOR", "dump", "identifier", "meta", "string", "token_meta"]
 

@@ -6,11 +6,11 @@ done to it; only the messages differ.
 
 from __future__ import annotations
 
-from strategies.mcp import message, message_of
-from strategies.mcp_kinds import Sort, kinds
-from strategies.records import Case, Frame, Version
-from strategies.sessions import Damage
-from strategies.source import Source
+from wirefence.strategies.mcp import message, message_of
+from wirefence.strategies.mcp_kinds import Sort, kinds
+from wirefence.strategies.records import Case, Frame, Version
+from wirefence.strategies.sessions import Damage
+from wirefence.strategies.source import Source
 
 __all__ = ["server_session"]
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from strategies.mcp import message_of
-from strategies.mcp_calls import call
-from strategies.mcp_kinds import kinds
-from strategies.mcp_message import Message, batch, request
-from strategies.mcp_values import dump, meta
-from strategies.records import VERSIONS, Case, Frame, Version
-from strategies.source import RandomSource, Source
+from wirefence.strategies.mcp import message_of
+from wirefence.strategies.mcp_calls import call
+from wirefence.strategies.mcp_kinds import kinds
+from wirefence.strategies.mcp_message import Message, batch, request
+from wirefence.strategies.mcp_values import dump, meta
+from wirefence.strategies.records import VERSIONS, Case, Frame, Version
+from wirefence.strategies.source import RandomSource, Source
 
 __all__ = ["Damage", "frame", "handshake", "session"]
 

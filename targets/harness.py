@@ -19,11 +19,11 @@ from functools import reduce
 from types import FrameType
 from typing import NoReturn, cast
 
-from strategies.contract import Contract
-from strategies.records import Case
-from targets.errors import TargetError
-from targets.recorder import Recorder
-from targets.records import Ending, Gateway, GatewayFactory, Trace
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Case
+from wirefence.targets.errors import TargetError
+from wirefence.targets.recorder import Recorder
+from wirefence.targets.records import Ending, Gateway, GatewayFactory, Trace
 
 __all__ = ["MEASURED", "STACK_FRAMES", "error_name", "load_factory", "run"]
 

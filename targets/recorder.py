@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from targets.records import Effect
+from wirefence.targets.records import Effect
 
 __all__ = ["Recorder"]
 

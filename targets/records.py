@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from strategies.contract import Contract
+from wirefence.strategies.contract import Contract
 
 __all__ = [
     "Act",

@@ -7,12 +7,12 @@ from dataclasses import asdict
 
 import click
 
-from fuzz import bench as benchmarks
-from fuzz.commands.options import FORMAT, LONG, Seconds
-from fuzz.coverage import bench as coverage
-from fuzz.coverage import stages
-from fuzz.errors import FOUND, NOTHING
-from fuzz.gate import bench as gate
+from wirefence.fuzz import bench as benchmarks
+from wirefence.fuzz.commands.options import FORMAT, LONG, Seconds
+from wirefence.fuzz.coverage import bench as coverage
+from wirefence.fuzz.coverage import stages
+from wirefence.fuzz.errors import FOUND, NOTHING
+from wirefence.fuzz.gate import bench as gate
 
 __all__ = ["command"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from fuzz.campaign import Budget, campaign
-from fuzz.commands.options import (
+from wirefence.fuzz.campaign import Budget, campaign
+from wirefence.fuzz.commands.options import (
     FORMAT,
     LONG,
     PATIENCE_OPTION,
@@ -20,16 +20,16 @@ from fuzz.commands.options import (
     with_progress,
     write,
 )
-from fuzz.crashes.shelf import REPRODUCERS
-from fuzz.drivers import corpus
-from fuzz.errors import FOUND, NOTHING, UsageError
-from fuzz.events import Event, Finished, Found
-from fuzz.hypothesis_cases import hypothesis_cases
-from fuzz.installed_quirks import changed_parsers, installed_quirks, stored_quirks
-from fuzz.plan import DEFAULT_TARGETS, Plan
-from fuzz.report import as_json, as_table, fan_out
-from fuzz.store import read_case
-from strategies.records import Case
+from wirefence.fuzz.crashes.shelf import REPRODUCERS
+from wirefence.fuzz.drivers import corpus
+from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
+from wirefence.fuzz.events import Event, Finished, Found
+from wirefence.fuzz.hypothesis_cases import hypothesis_cases
+from wirefence.fuzz.installed_quirks import changed_parsers, installed_quirks, stored_quirks
+from wirefence.fuzz.plan import DEFAULT_TARGETS, Plan
+from wirefence.fuzz.report import as_json, as_table, fan_out
+from wirefence.fuzz.store import read_case
+from wirefence.strategies.records import Case
 
 __all__ = ["command"]
 

@@ -10,20 +10,20 @@ from pathlib import Path
 
 import click
 
-from fuzz.commands.options import LONG, PLACE, Seconds, write
-from fuzz.compare.accept import Accepted, accepted, marked, record, writable
-from fuzz.compare.corpus import unreadable
-from fuzz.compare.formats import FORMATS
-from fuzz.compare.notation import parse
-from fuzz.compare.report import Report
-from fuzz.compare.run import Budget, Tally
-from fuzz.compare.session import Request, compare
-from fuzz.compare.stream import Origin
-from fuzz.crashes.sides import keep
-from fuzz.errors import FOUND, NOTHING, USAGE, UsageError
-from fuzz.paths import exists
-from fuzz.store import Store
-from targets.environments import Side, prepare
+from wirefence.fuzz.commands.options import LONG, PLACE, Seconds, write
+from wirefence.fuzz.compare.accept import Accepted, accepted, marked, record, writable
+from wirefence.fuzz.compare.corpus import unreadable
+from wirefence.fuzz.compare.formats import FORMATS
+from wirefence.fuzz.compare.notation import parse
+from wirefence.fuzz.compare.report import Report
+from wirefence.fuzz.compare.run import Budget, Tally
+from wirefence.fuzz.compare.session import Request, compare
+from wirefence.fuzz.compare.stream import Origin
+from wirefence.fuzz.crashes.sides import keep
+from wirefence.fuzz.errors import FOUND, NOTHING, USAGE, UsageError
+from wirefence.fuzz.paths import exists
+from wirefence.fuzz.store import Store
+from wirefence.targets.environments import Side, prepare
 
 __all__ = ["command"]
 

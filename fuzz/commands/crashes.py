@@ -9,18 +9,18 @@ from typing import get_args
 
 import click
 
-from fuzz.commands.options import FORMAT, PATIENCE_OPTION, PLACE, SOURCE, write
-from fuzz.crashes.adding import Wanted, add, add_classes
-from fuzz.crashes.commit import commit, sort_out, waiting, write_index
-from fuzz.crashes.git import Repository
-from fuzz.crashes.prune import prune
-from fuzz.crashes.schema import Status
-from fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
-from fuzz.crashes.show import as_json, as_list, cut, one, problem
-from fuzz.crashes.standing import mark
-from fuzz.errors import FOUND, NOTHING, UsageError
-from fuzz.store import Store, read_case
-from targets.command.records import Launch
+from wirefence.fuzz.commands.options import FORMAT, PATIENCE_OPTION, PLACE, SOURCE, write
+from wirefence.fuzz.crashes.adding import Wanted, add, add_classes
+from wirefence.fuzz.crashes.commit import commit, sort_out, waiting, write_index
+from wirefence.fuzz.crashes.git import Repository
+from wirefence.fuzz.crashes.prune import prune
+from wirefence.fuzz.crashes.schema import Status
+from wirefence.fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
+from wirefence.fuzz.crashes.show import as_json, as_list, cut, one, problem
+from wirefence.fuzz.crashes.standing import mark
+from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
+from wirefence.fuzz.store import Store, read_case
+from wirefence.targets.command.records import Launch
 
 __all__ = ["command"]
 

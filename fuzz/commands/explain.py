@@ -10,13 +10,13 @@ from pathlib import Path
 
 import click
 
-from fuzz import bench as benchmarks
-from fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, Place, write
-from fuzz.errors import FOUND, NOTHING, UsageError
-from fuzz.explain import explain_apart
-from fuzz.plan import DEFAULT_TARGETS, Plan, build
-from fuzz.store import case_from_bytes, read_case
-from strategies.records import VERSIONS, Case
+from wirefence.fuzz import bench as benchmarks
+from wirefence.fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, Place, write
+from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
+from wirefence.fuzz.explain import explain_apart
+from wirefence.fuzz.plan import DEFAULT_TARGETS, Plan, build
+from wirefence.fuzz.store import case_from_bytes, read_case
+from wirefence.strategies.records import VERSIONS, Case
 
 __all__ = ["command"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from fuzz.commands.options import (
+from wirefence.fuzz.commands.options import (
     FORMAT,
     LONG,
     PATIENCE_OPTION,
@@ -21,15 +21,15 @@ from fuzz.commands.options import (
     with_progress,
     write,
 )
-from fuzz.coverage.checks import NAMES, check_of
-from fuzz.coverage.corpus import merge
-from fuzz.coverage.explore import Request, explore
-from fuzz.coverage.report import as_json, as_table
-from fuzz.coverage.run import MAX_SIZE
-from fuzz.errors import FOUND, NOTHING, UsageError
-from fuzz.events import Event, Finished, Found
-from fuzz.native.build import prepare
-from fuzz.report import fan_out
+from wirefence.fuzz.coverage.checks import NAMES, check_of
+from wirefence.fuzz.coverage.corpus import merge
+from wirefence.fuzz.coverage.explore import Request, explore
+from wirefence.fuzz.coverage.report import as_json, as_table
+from wirefence.fuzz.coverage.run import MAX_SIZE
+from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
+from wirefence.fuzz.events import Event, Finished, Found
+from wirefence.fuzz.native.build import prepare
+from wirefence.fuzz.report import fan_out
 
 __all__ = ["command"]
 

@@ -10,27 +10,27 @@ from typing import get_args
 
 import click
 
-from fuzz.commands.options import LONG, Place, Seconds, write
-from fuzz.crashes.shelf import GATE
-from fuzz.errors import FOUND, NOTHING, UsageError
-from fuzz.gate import baseline, formats
-from fuzz.gate.client import gate_client, named
-from fuzz.gate.files import shown_command
-from fuzz.gate.records import Budget, Nominee, Options, Report
-from fuzz.gate.redact import Redactor
-from fuzz.gate.report import as_json, as_table, plain, verdict
-from fuzz.gate.run import SECONDS, gate
-from fuzz.gate.unfinished import marked, unfinished
-from fuzz.gate.wire import Wording
-from fuzz.paths import exists
-from fuzz.report import printable
-from fuzz.whole import may_write, write_whole
-from strategies.contract import Policy, Profile
-from strategies.records import VERSIONS, Version
-from targets.command.guardian import end_left
-from targets.command.records import Launch
-from targets.effects.available import NAMES
-from targets.errors import TargetError
+from wirefence.fuzz.commands.options import LONG, Place, Seconds, write
+from wirefence.fuzz.crashes.shelf import GATE
+from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
+from wirefence.fuzz.gate import baseline, formats
+from wirefence.fuzz.gate.client import gate_client, named
+from wirefence.fuzz.gate.files import shown_command
+from wirefence.fuzz.gate.records import Budget, Nominee, Options, Report
+from wirefence.fuzz.gate.redact import Redactor
+from wirefence.fuzz.gate.report import as_json, as_table, plain, verdict
+from wirefence.fuzz.gate.run import SECONDS, gate
+from wirefence.fuzz.gate.unfinished import marked, unfinished
+from wirefence.fuzz.gate.wire import Wording
+from wirefence.fuzz.paths import exists
+from wirefence.fuzz.report import printable
+from wirefence.fuzz.whole import may_write, write_whole
+from wirefence.strategies.contract import Policy, Profile
+from wirefence.strategies.records import VERSIONS, Version
+from wirefence.targets.command.guardian import end_left
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.available import NAMES
+from wirefence.targets.errors import TargetError
 
 __all__ = ["command"]
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from fuzz.commands.options import LONG, PATIENCE_OPTION, SOURCE, Seconds, write
-from fuzz.crashes.minimize import LIMIT, Minimized, Terms, minimize
-from fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
-from fuzz.crashes.show import cut, problem
-from fuzz.errors import FOUND, NOTHING, UsageError
-from fuzz.store import Store
-from targets.errors import TargetError
+from wirefence.fuzz.commands.options import LONG, PATIENCE_OPTION, SOURCE, Seconds, write
+from wirefence.fuzz.crashes.minimize import LIMIT, Minimized, Terms, minimize
+from wirefence.fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
+from wirefence.fuzz.crashes.show import cut, problem
+from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
+from wirefence.fuzz.store import Store
+from wirefence.targets.errors import TargetError
 
 __all__ = ["command", "showing"]
 

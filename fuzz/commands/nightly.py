@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from fuzz.commands.options import LONG, PLACE, Seconds, with_progress, write
-from fuzz.crashes.config import load
-from fuzz.crashes.nightly import nightly
+from wirefence.fuzz.commands.options import LONG, PLACE, Seconds, with_progress, write
+from wirefence.fuzz.crashes.config import load
+from wirefence.fuzz.crashes.nightly import nightly
 
 __all__ = ["command"]
 

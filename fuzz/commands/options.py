@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
-from fuzz.campaign import PATIENCE
-from fuzz.crashes.shelf import REPRODUCERS, scan
-from fuzz.crashes.standing import forget_fixed, standing
-from fuzz.events import Listener
-from fuzz.paths import is_folder
-from fuzz.report import live, plain
+from wirefence.fuzz.campaign import PATIENCE
+from wirefence.fuzz.crashes.shelf import REPRODUCERS, scan
+from wirefence.fuzz.crashes.standing import forget_fixed, standing
+from wirefence.fuzz.events import Listener
+from wirefence.fuzz.paths import is_folder
+from wirefence.fuzz.report import live, plain
 
 __all__ = [
     "FORMAT",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from fuzz.errors import FOUND, NOTHING, UsageError
-from fuzz.installed_quirks import other_versions, stored_quirks
-from fuzz.probe import probe
-from fuzz.whole import write_whole
-from oracles import quirks
+from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
+from wirefence.fuzz.installed_quirks import other_versions, stored_quirks
+from wirefence.fuzz.probe import probe
+from wirefence.fuzz.whole import write_whole
+from wirefence.oracles import quirks
 
 __all__ = ["command"]
 

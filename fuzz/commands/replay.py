@@ -10,12 +10,12 @@ from pathlib import Path
 
 import click
 
-from fuzz.commands.options import FORMAT, PATIENCE_OPTION, Place, write
-from fuzz.crashes.replay import Replayed, exit_code, replay_all
-from fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, Problem, pick, scan
-from fuzz.crashes.show import problem, replayed
-from fuzz.errors import USAGE, UsageError
-from fuzz.paths import is_folder
+from wirefence.fuzz.commands.options import FORMAT, PATIENCE_OPTION, Place, write
+from wirefence.fuzz.crashes.replay import Replayed, exit_code, replay_all
+from wirefence.fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, Problem, pick, scan
+from wirefence.fuzz.crashes.show import problem, replayed
+from wirefence.fuzz.errors import USAGE, UsageError
+from wirefence.fuzz.paths import is_folder
 
 __all__ = ["command"]
 

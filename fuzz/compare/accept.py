@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from fuzz.compare.report import Compared
-from fuzz.errors import UsageError
-from fuzz.whole import write_whole
+from wirefence.fuzz.compare.report import Compared
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.whole import write_whole
 
 __all__ = ["Accepted", "accepted", "marked", "record", "writable"]
 

@@ -1,6 +1,6 @@
 """How good a comparison is: known changes of real libraries, found without being told of them.
 
-``python -m fuzz.compare.bench CHANGES.json [--seconds 120] [--only PKG]`` runs every pair of
+``python -m wirefence.fuzz.compare.bench CHANGES.json [--seconds 120]`` runs every pair of
 versions in the file and says for each listed change whether a class of the same kind was found,
 under which name, and how long its smallest input is beside the listed one.
 
@@ -20,14 +20,14 @@ from pathlib import Path
 
 import click
 
-from fuzz.compare.classes import effect_of
-from fuzz.compare.ledger import Entry
-from fuzz.compare.run import Budget, Explorer
-from fuzz.compare.sides import Team, team
-from fuzz.compare.stream import Origin
-from fuzz.compare.traits import traits
-from targets.environments import prepare
-from targets.errors import TargetError
+from wirefence.fuzz.compare.classes import effect_of
+from wirefence.fuzz.compare.ledger import Entry
+from wirefence.fuzz.compare.run import Budget, Explorer
+from wirefence.fuzz.compare.sides import Team, team
+from wirefence.fuzz.compare.stream import Origin
+from wirefence.fuzz.compare.traits import traits
+from wirefence.targets.environments import prepare
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Change", "Result", "load", "run_pair"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from fuzz.compare.traits import TRAITS
-from fuzz.compare.values import value_effect
-from targets.environments import Observation
+from wirefence.fuzz.compare.traits import TRAITS
+from wirefence.fuzz.compare.values import value_effect
+from wirefence.targets.environments import Observation
 
 __all__ = [
     "EFFECTS",

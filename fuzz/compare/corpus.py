@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from fuzz.errors import UsageError
-from fuzz.paths import exists, is_file, is_folder
-from fuzz.store import content_of
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.paths import exists, is_file, is_folder
+from wirefence.fuzz.store import content_of
 
 __all__ = ["reproducers", "traffic", "unreadable"]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from fuzz.compare.seeds.text import SURROGATES
-from strategies.exhaustive import BYTES, TOKENS, byte_strings, token_strings
+from wirefence.fuzz.compare.seeds.text import SURROGATES
+from wirefence.strategies.exhaustive import BYTES, TOKENS, byte_strings, token_strings
 
 __all__ = ["SHAPES", "Shape", "in_short"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from fuzz.compare.report import Compared, Report, verdict
-from fuzz.compare.tables import again, class_rows, grid, notes, speed_rows, traffic_line
-from fuzz.report import printable
+from wirefence.fuzz.compare.report import Compared, Report, verdict
+from wirefence.fuzz.compare.tables import again, class_rows, grid, notes, speed_rows, traffic_line
+from wirefence.fuzz.report import printable
 
 __all__ = ["as_html"]
 

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from fuzz.compare.classes import EFFECTS, MESSAGE, effect_of, needs_traits, subject
-from fuzz.compare.records import Item, Look
-from fuzz.compare.shrink import shrink
-from fuzz.compare.traits import traits
-from fuzz.crashes.simpler import order
-from targets.environments import Observation
+from wirefence.fuzz.compare.classes import EFFECTS, MESSAGE, effect_of, needs_traits, subject
+from wirefence.fuzz.compare.records import Item, Look
+from wirefence.fuzz.compare.shrink import shrink
+from wirefence.fuzz.compare.traits import traits
+from wirefence.fuzz.crashes.simpler import order
+from wirefence.targets.environments import Observation
 
 __all__ = ["Entry", "Ledger"]
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fuzz.compare.traits import traits
+from wirefence.fuzz.compare.traits import traits
 
 __all__ = ["Lethal"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from fuzz.compare.seeds.numbers import decimal, halfway, integer
-from fuzz.compare.seeds.text import INVALID_UTF8, SURROGATES
-from strategies.json_text import DICTIONARY, json_text, load_words
-from strategies.source import RandomSource
+from wirefence.fuzz.compare.seeds.numbers import decimal, halfway, integer
+from wirefence.fuzz.compare.seeds.text import INVALID_UTF8, SURROGATES
+from wirefence.strategies.json_text import DICTIONARY, json_text, load_words
+from wirefence.strategies.source import RandomSource
 
 __all__ = ["block"]
 

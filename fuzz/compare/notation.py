@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fuzz.errors import UsageError
+from wirefence.fuzz.errors import UsageError
 
 __all__ = ["parse", "readable", "spelled"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from targets.environments import Observation
+from wirefence.targets.environments import Observation
 
 __all__ = ["Item", "Look"]
 

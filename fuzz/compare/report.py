@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fuzz.compare.classes import why, why_written
-from fuzz.compare.exhaustive import in_short
-from fuzz.compare.ledger import Entry
-from fuzz.compare.notation import readable, spelled
-from fuzz.compare.run import Explorer, Pair, Tally
-from fuzz.compare.seeds import FAMILIES
-from fuzz.compare.speed import Speed
-from fuzz.compare.values import shown
-from fuzz.compare.writing import Writings, Written
-from targets.environments import Observation, Usage
+from wirefence.fuzz.compare.classes import why, why_written
+from wirefence.fuzz.compare.exhaustive import in_short
+from wirefence.fuzz.compare.ledger import Entry
+from wirefence.fuzz.compare.notation import readable, spelled
+from wirefence.fuzz.compare.run import Explorer, Pair, Tally
+from wirefence.fuzz.compare.seeds import FAMILIES
+from wirefence.fuzz.compare.speed import Speed
+from wirefence.fuzz.compare.values import shown
+from wirefence.fuzz.compare.writing import Writings, Written
+from wirefence.targets.environments import Observation, Usage
 
 __all__ = ["Compared", "Found", "Report", "SideFacts", "verdict"]
 

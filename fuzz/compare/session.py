@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from fuzz.compare.corpus import traffic
-from fuzz.compare.report import Report, SideFacts, compared
-from fuzz.compare.run import Budget, Explorer, Tally
-from fuzz.compare.sides import Team, forms, team
-from fuzz.compare.speed import Speed, documents, measure
-from fuzz.compare.stream import Origin
-from fuzz.compare.writing import Writings, written
-from targets.environments import Side
+from wirefence.fuzz.compare.corpus import traffic
+from wirefence.fuzz.compare.report import Report, SideFacts, compared
+from wirefence.fuzz.compare.run import Budget, Explorer, Tally
+from wirefence.fuzz.compare.sides import Team, forms, team
+from wirefence.fuzz.compare.speed import Speed, documents, measure
+from wirefence.fuzz.compare.stream import Origin
+from wirefence.fuzz.compare.writing import Writings, written
+from wirefence.targets.environments import Side
 
 __all__ = ["Request", "compare"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from fuzz.compare.records import Look
-from targets.environments import Observation, Pending, Side, Usage, Worker
-from targets.environments.protocol import DIGEST
+from wirefence.fuzz.compare.records import Look
+from wirefence.targets.environments import Observation, Pending, Side, Usage, Worker
+from wirefence.targets.environments.protocol import DIGEST
 
 __all__ = ["DIGEST", "Form", "Lane", "Team", "forms", "team"]
 

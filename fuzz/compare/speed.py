@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from fuzz.compare.sides import Form
-from strategies.json_text import json_text
-from strategies.source import RandomSource
-from targets.environments import Side
+from wirefence.fuzz.compare.sides import Form
+from wirefence.strategies.json_text import json_text
+from wirefence.strategies.source import RandomSource
+from wirefence.targets.environments import Side
 
 __all__ = ["Speed", "documents", "measure"]
 

@@ -13,10 +13,10 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from fuzz.compare.corpus import reproducers, traffic
-from fuzz.compare.exhaustive import SHAPES
-from fuzz.compare.mutation import block
-from fuzz.compare.seeds import FAMILIES
+from wirefence.fuzz.compare.corpus import reproducers, traffic
+from wirefence.fuzz.compare.exhaustive import SHAPES
+from wirefence.fuzz.compare.mutation import block
+from wirefence.fuzz.compare.seeds import FAMILIES
 
 __all__ = ["Batch", "Origin", "Stage", "batches", "stream"]
 

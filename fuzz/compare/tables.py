@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from fuzz.compare.report import Compared, Found, Report, ratio, verdict
-from fuzz.report import printable
+from wirefence.fuzz.compare.report import Compared, Found, Report, ratio, verdict
+from wirefence.fuzz.report import printable
 
 __all__ = ["as_markdown", "as_table", "grid", "notes", "speed_rows", "traffic_line"]
 

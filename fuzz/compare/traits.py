@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from oracles.document import judge_document
-from oracles.features import FEATURES, features
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.features import FEATURES, features
 
 __all__ = ["TRAITS", "squeezed", "traits"]
 

@@ -12,10 +12,10 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fuzz.compare.classes import MESSAGE, effect_of
-from fuzz.compare.sides import Team
-from targets.environments import Observation
-from targets.parsers.canonical import encode
+from wirefence.fuzz.compare.classes import MESSAGE, effect_of
+from wirefence.fuzz.compare.sides import Team
+from wirefence.targets.environments import Observation
+from wirefence.targets.parsers.canonical import encode
 
 __all__ = ["FAMILIES", "Writings", "Written", "written"]
 

@@ -10,8 +10,8 @@ import re
 import signal
 from dataclasses import dataclass
 
-from fuzz.native.report import read_report
-from oracles.records import Finding, finding
+from wirefence.fuzz.native.report import read_report
+from wirefence.oracles.records import Finding, finding
 
 __all__ = ["Death", "diagnose", "finding_of"]
 

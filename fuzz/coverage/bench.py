@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.coverage.orders import Orders
-from fuzz.coverage.process import Job, Process
+from wirefence.fuzz.coverage.orders import Orders
+from wirefence.fuzz.coverage.process import Job, Process
 
 __all__ = ["Figures", "as_table", "measure"]
 

@@ -13,21 +13,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
-from fuzz.coverage.behaviour import Note
-from fuzz.coverage.documents import DocumentCheck
-from fuzz.coverage.mutator import Form
-from fuzz.coverage.transcripts import TranscriptCheck
-from fuzz.errors import UsageError
-from fuzz.examine import Examiner, GatewayTarget
-from fuzz.plan import Plan, build, known_quirks
-from fuzz.store import case_from_bytes
-from oracles.records import Finding
-from strategies.contract import Contract
-from strategies.records import VERSIONS, Case
-from targets.parsers.configs import ParserConfig
-from targets.planted import BY_NAME as PLANTED
-from targets.planted.reading import MinusZero
-from targets.planted.records import Rejected
+from wirefence.fuzz.coverage.behaviour import Note
+from wirefence.fuzz.coverage.documents import DocumentCheck
+from wirefence.fuzz.coverage.mutator import Form
+from wirefence.fuzz.coverage.transcripts import TranscriptCheck
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.examine import Examiner, GatewayTarget
+from wirefence.fuzz.plan import Plan, build, known_quirks
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.records import Finding
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import VERSIONS, Case
+from wirefence.targets.parsers.configs import ParserConfig
+from wirefence.targets.planted import BY_NAME as PLANTED
+from wirefence.targets.planted.reading import MinusZero
+from wirefence.targets.planted.records import Rejected
 
 __all__ = ["NAMES", "Check", "Name", "SessionCheck", "check_of", "cuts_of", "version_of"]
 

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzz.coverage.orders import environment
-from fuzz.coverage.process import Job, executable
-from fuzz.errors import UsageError
-from targets.errors import TargetError
+from wirefence.fuzz.coverage.orders import environment
+from wirefence.fuzz.coverage.process import Job, executable
+from wirefence.fuzz.errors import UsageError
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Merged", "add_all", "covered", "merge", "prepare"]
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from strategies.json_text import DICTIONARY, load_words
+from wirefence.strategies.json_text import DICTIONARY, load_words
 
 __all__ = ["LIBRARIES", "as_dictionary", "compiled_files", "printable_words", "words"]
 

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from fuzz.coverage.behaviour import Note
-from fuzz.coverage.mutator import Form
-from fuzz.examine import Examiner
-from fuzz.store import case_from_bytes
-from oracles.records import Finding
-from strategies.records import Case
-from targets.parsers.outcomes import dangerous
+from wirefence.fuzz.coverage.behaviour import Note
+from wirefence.fuzz.coverage.mutator import Form
+from wirefence.fuzz.examine import Examiner
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case
+from wirefence.targets.parsers.outcomes import dangerous
 
 __all__ = ["DocumentCheck"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from fuzz.coverage.fresh import Fresh
-from fuzz.coverage.tree import PARTS, Span, Tree
+from wirefence.fuzz.coverage.fresh import Fresh
+from wirefence.fuzz.coverage.tree import PARTS, Span, Tree
 
 __all__ = ["EDITS", "Edit", "Hand", "Make", "apply", "fitting"]
 

@@ -14,26 +14,30 @@ from typing import Any, NoReturn
 
 __all__ = ["UNDER_TEST", "main", "under_test"]
 
+_TARGETS, _ORACLES = "wirefence.targets", "wirefence.oracles"
 UNDER_TEST: dict[str, tuple[str, ...]] = {
-    "fuzz_parsers": ("targets", "simplejson", "json"),
-    "fuzz_gateway": ("targets",),
-    "fuzz_session": ("targets",),
-    "fuzz_judge": ("targets", "oracles"),
-    "fuzz_transcript": ("targets", "oracles"),
+    "fuzz_parsers": (_TARGETS, "simplejson", "json"),
+    "fuzz_gateway": (_TARGETS,),
+    "fuzz_session": (_TARGETS,),
+    "fuzz_judge": (_TARGETS, _ORACLES),
+    "fuzz_transcript": (_TARGETS, _ORACLES),
 }
 """For each libFuzzer target the packages whose edges guide it, beside the targets named.
 
 Atheris takes whole top-level packages; what is in them and not under test is left out by name.
 """
 
-_ALWAYS = {"targets", "oracles"}
-_OURS = (
-    *("targets.errors", "targets.harness", "targets.recorder", "targets.records"),
-    *("targets.parsers", "targets.parsers.canonical", "targets.parsers.configs"),
-    *("targets.parsers.outcomes", "targets.parsers.worker", "targets.parsers.typed"),
-    *("targets.planted.records", "targets.planted.registry"),
-    *("oracles.agreement", "oracles.features", "oracles.quirks", "oracles.records"),
-    *("oracles.rules", "oracles.effects", "oracles.liveness", "oracles.state"),
+_ALWAYS = {_TARGETS, _ORACLES}
+_OURS = tuple(
+    f"wirefence.{name}"
+    for name in (
+        *("targets.errors", "targets.harness", "targets.recorder", "targets.records"),
+        *("targets.parsers", "targets.parsers.canonical", "targets.parsers.configs"),
+        *("targets.parsers.outcomes", "targets.parsers.worker", "targets.parsers.typed"),
+        *("targets.planted.records", "targets.planted.registry"),
+        *("oracles.agreement", "oracles.features", "oracles.quirks", "oracles.records"),
+        *("oracles.rules", "oracles.effects", "oracles.liveness", "oracles.state"),
+    )
 )
 
 
@@ -41,13 +45,14 @@ def main(file: str) -> NoReturn:
     """Run the libFuzzer target whose executable is ``file``; its name is the target's."""
     path = Path(file).resolve()
     atheris = _atheris()
-    from fuzz.coverage.orders import orders  # noqa: PLC0415 - it imports no target
+    from wirefence.fuzz.coverage.orders import orders  # noqa: PLC0415 - it imports no target
 
     given = orders()
     include = [*under_test(path.stem, given.targets), *filter(None, map(_module, given.targets))]
-    with atheris.instrument_imports(include, exclude=list(_OURS)):
-        run: Any = import_module("fuzz.coverage.run")
-    errors: Any = import_module("fuzz.errors"), import_module("targets.errors")
+    packages = {name.partition(".")[0] for name in include}
+    with atheris.instrument_imports(packages, exclude=[*_OURS, *_modules_outside(include)]):
+        run: Any = import_module("wirefence.fuzz.coverage.run")
+    errors: Any = import_module("wirefence.fuzz.errors"), import_module("wirefence.targets.errors")
     try:
         run.fuzz(atheris, path, path.stem, sys.argv[1:], given)
     except (errors[0].UsageError, errors[1].TargetError) as error:
@@ -65,6 +70,18 @@ def under_test(name: str, targets: Sequence[str]) -> tuple[str, ...]:
     if not targets or "parsers" in named:
         return UNDER_TEST[name]
     return tuple(each for each in UNDER_TEST[name] if each in named | _ALWAYS)
+
+
+def _modules_outside(include: Sequence[str]) -> list[str]:
+    """Our modules that are in none of the packages ``include``."""
+    root = Path(__file__).resolve().parents[2]
+    found = []
+    for package in ("strategies", "targets", "oracles", "fuzz"):
+        paths = (root / package).rglob("*.py")
+        parts = (("wirefence", *path.relative_to(root).with_suffix("").parts) for path in paths)
+        found += [".".join(each[:-1] if each[-1] == "__init__" else each) for each in parts]
+    inside = tuple(f"{name}." for name in include)
+    return ["wirefence", *(name for name in found if not f"{name}.".startswith(inside))]
 
 
 def _module(target: str) -> str:

@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fuzz.coverage.artifacts import diagnose, finding_of
-from fuzz.coverage.checks import check_of
-from fuzz.coverage.corpus import prepare
-from fuzz.coverage.marker import Sighting
-from fuzz.coverage.orders import Orders
-from fuzz.coverage.process import Job, Process, seeds_of
-from fuzz.coverage.watch import Watch
-from fuzz.events import Explored, Finished, Listener, Started, Tally
-from fuzz.store import Store
-from oracles.records import Finding, finding
-from targets.errors import TargetError
-from targets.parsers.configs import library_versions
+from wirefence.fuzz.coverage.artifacts import diagnose, finding_of
+from wirefence.fuzz.coverage.checks import check_of
+from wirefence.fuzz.coverage.corpus import prepare
+from wirefence.fuzz.coverage.marker import Sighting
+from wirefence.fuzz.coverage.orders import Orders
+from wirefence.fuzz.coverage.process import Job, Process, seeds_of
+from wirefence.fuzz.coverage.watch import Watch
+from wirefence.fuzz.events import Explored, Finished, Listener, Started, Tally
+from wirefence.fuzz.store import Store
+from wirefence.oracles.records import Finding, finding
+from wirefence.targets.errors import TargetError
+from wirefence.targets.parsers.configs import library_versions
 
 __all__ = ["Explorer", "Pool", "Request", "explore"]
 

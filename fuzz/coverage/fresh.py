@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import get_args
 
-from strategies.damage import apply_damage
-from strategies.json_text import DICTIONARY, json_text, load_words, number
-from strategies.mcp import message
-from strategies.mcp_calls import call
-from strategies.records import VERSIONS, Case, Direction
-from strategies.sessions import session
-from strategies.source import Source
+from wirefence.strategies.damage import apply_damage
+from wirefence.strategies.json_text import DICTIONARY, json_text, load_words, number
+from wirefence.strategies.mcp import message
+from wirefence.strategies.mcp_calls import call
+from wirefence.strategies.records import VERSIONS, Case, Direction
+from wirefence.strategies.sessions import session
+from wirefence.strategies.source import Source
 
 __all__ = ["Fresh"]
 

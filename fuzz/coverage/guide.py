@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-from fuzz.coverage.explore import Pool, Request
-from fuzz.coverage.process import Process
-from fuzz.events import Explored
-from fuzz.plan import Plan
-from targets.errors import TargetError
+from wirefence.fuzz.coverage.explore import Pool, Request
+from wirefence.fuzz.coverage.process import Process
+from wirefence.fuzz.events import Explored
+from wirefence.fuzz.plan import Plan
+from wirefence.targets.errors import TargetError
 
 __all__ = ["GRAMMAR", "Fruit", "Guide", "guide_for", "names_for"]
 

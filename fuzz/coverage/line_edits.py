@@ -6,8 +6,8 @@ whole runs of lines together: a rejected one before a good one, one caller befor
 
 from __future__ import annotations
 
-from fuzz.coverage.edits import Edit, Hand, Make, fitting
-from fuzz.coverage.tree import Span, Tree, read_tree
+from wirefence.fuzz.coverage.edits import Edit, Hand, Make, fitting
+from wirefence.fuzz.coverage.tree import Span, Tree, read_tree
 
 __all__ = ["LINE_EDITS"]
 

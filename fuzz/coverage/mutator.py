@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from fuzz.coverage.edits import Hand, apply, fitting
-from fuzz.coverage.fresh import Fresh
-from fuzz.coverage.line_edits import LINE_EDITS
-from fuzz.coverage.tree import Tree, TreeCache
-from strategies.damage import FAMILIES, OPERATORS, Family, Scene, apply_damage
-from strategies.records import VERSIONS, Frame
-from strategies.source import RandomSource
+from wirefence.fuzz.coverage.edits import Hand, apply, fitting
+from wirefence.fuzz.coverage.fresh import Fresh
+from wirefence.fuzz.coverage.line_edits import LINE_EDITS
+from wirefence.fuzz.coverage.tree import Tree, TreeCache
+from wirefence.strategies.damage import FAMILIES, OPERATORS, Family, Scene, apply_damage
+from wirefence.strategies.records import VERSIONS, Frame
+from wirefence.strategies.source import RandomSource
 
 __all__ = ["Form", "Mutator", "Scramble"]
 

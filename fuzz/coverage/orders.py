@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fuzz.errors import UsageError
+from wirefence.fuzz.errors import UsageError
 
 __all__ = ["VARIABLE", "Orders", "environment", "orders"]
 

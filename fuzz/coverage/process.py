@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fuzz.coverage.checks import NAMES
-from fuzz.coverage.dictionary import as_dictionary, words
-from fuzz.coverage.marker import Sighting, read_marker
-from fuzz.coverage.orders import Orders, environment
-from fuzz.errors import UsageError
-from fuzz.hanging import Patience
-from targets.scratch import Scratch
+from wirefence.fuzz.coverage.checks import NAMES
+from wirefence.fuzz.coverage.dictionary import as_dictionary, words
+from wirefence.fuzz.coverage.marker import Sighting, read_marker
+from wirefence.fuzz.coverage.orders import Orders, environment
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.hanging import Patience
+from wirefence.targets.scratch import Scratch
 
 __all__ = ["FOLDER", "Job", "Process", "Progress", "Tail", "executable", "seeds_of"]
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from fuzz.events import Explored, Finished, Found
-from fuzz.report import explored, found_lines
+from wirefence.fuzz.events import Explored, Finished, Found
+from wirefence.fuzz.report import explored, found_lines
 
 __all__ = ["as_json", "as_table"]
 

@@ -16,21 +16,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzz.coverage.behaviour import Behaviours
-from fuzz.coverage.checks import Check, check_of
-from fuzz.coverage.dictionary import words
-from fuzz.coverage.marker import Marker
-from fuzz.coverage.mutator import Form, Mutator
-from fuzz.coverage.orders import Orders
-from fuzz.crashes.standing import standing
-from fuzz.native.loaded import assert_ordered
-from fuzz.self_check import check_readers
-from fuzz.store import Store
-from oracles.records import Finding, finding
-from strategies.records import Case
-from targets.errors import TargetError
-from targets.harness import error_name
-from targets.parsers.configs import library_versions
+from wirefence.fuzz.coverage.behaviour import Behaviours
+from wirefence.fuzz.coverage.checks import Check, check_of
+from wirefence.fuzz.coverage.dictionary import words
+from wirefence.fuzz.coverage.marker import Marker
+from wirefence.fuzz.coverage.mutator import Form, Mutator
+from wirefence.fuzz.coverage.orders import Orders
+from wirefence.fuzz.crashes.standing import standing
+from wirefence.fuzz.native.loaded import assert_ordered
+from wirefence.fuzz.self_check import check_readers
+from wirefence.fuzz.store import Store
+from wirefence.oracles.records import Finding, finding
+from wirefence.strategies.records import Case
+from wirefence.targets.errors import TargetError
+from wirefence.targets.harness import error_name
+from wirefence.targets.parsers.configs import library_versions
 
 __all__ = ["MAX_SIZE", "FoundError", "fuzz"]
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fuzz.coverage.checks import NAMES, Name, check_of
-from fuzz.coverage.mutator import Mutator
-from targets.planted import PLANTED, Planted
+from wirefence.fuzz.coverage.checks import NAMES, Name, check_of
+from wirefence.fuzz.coverage.mutator import Mutator
+from wirefence.targets.planted import PLANTED, Planted
 
 __all__ = ["BUDGET", "OUT_OF_REACH", "Hunt", "as_table", "hunt", "stages_of", "sweep"]
 

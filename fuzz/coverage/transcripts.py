@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fuzz.coverage.behaviour import Note
-from fuzz.coverage.mutator import Form
-from fuzz.examine import Examiner
-from fuzz.plan import known_quirks
-from fuzz.store import case_from_bytes
-from oracles.records import Finding
-from oracles.transcript import lines_of, transcript
-from oracles.transcript_judge import judge_reply
-from strategies.records import VERSIONS, Case
-from targets.parsers.configs import BY_NAME
-from targets.records import Trace
+from wirefence.fuzz.coverage.behaviour import Note
+from wirefence.fuzz.coverage.mutator import Form
+from wirefence.fuzz.examine import Examiner
+from wirefence.fuzz.plan import known_quirks
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.records import Finding
+from wirefence.oracles.transcript import lines_of, transcript
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.strategies.records import VERSIONS, Case
+from wirefence.targets.parsers.configs import BY_NAME
+from wirefence.targets.records import Trace
 
 __all__ = ["READERS", "TranscriptCheck"]
 

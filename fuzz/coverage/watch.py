@@ -10,9 +10,9 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz.events import Found
-from fuzz.store import Store, read_case
-from oracles.records import Finding
+from wirefence.fuzz.events import Found
+from wirefence.fuzz.store import Store, read_case
+from wirefence.oracles.records import Finding
 
 __all__ = ["Watch"]
 

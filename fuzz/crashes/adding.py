@@ -14,20 +14,20 @@ from pathlib import Path
 
 import msgspec
 
-from fuzz.crashes.classes import classes
-from fuzz.crashes.minimize import Terms, minimize
-from fuzz.crashes.rerun import Runners, Subject
-from fuzz.crashes.same import same
-from fuzz.crashes.schema import Status, describe
-from fuzz.crashes.shelf import Entry, scan
-from fuzz.crashes.standing import is_fixed
-from fuzz.errors import UsageError
-from fuzz.gate.label import label_of
-from fuzz.store import Store, place_of
-from oracles.records import Finding
-from strategies.records import Case
-from targets.command.records import Launch
-from targets.parsers.configs import BY_NAME, library_versions
+from wirefence.fuzz.crashes.classes import classes
+from wirefence.fuzz.crashes.minimize import Terms, minimize
+from wirefence.fuzz.crashes.rerun import Runners, Subject
+from wirefence.fuzz.crashes.same import same
+from wirefence.fuzz.crashes.schema import Status, describe
+from wirefence.fuzz.crashes.shelf import Entry, scan
+from wirefence.fuzz.crashes.standing import is_fixed
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.label import label_of
+from wirefence.fuzz.store import Store, place_of
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case
+from wirefence.targets.command.records import Launch
+from wirefence.targets.parsers.configs import BY_NAME, library_versions
 
 __all__ = ["Added", "Wanted", "add", "add_classes"]
 
@@ -130,7 +130,7 @@ def _here(found: Finding, subject: Subject) -> dict[str, str]:
         return {}
     if subject.sides:
         # Comparisons need much that nothing else here does.
-        from fuzz.crashes.sides import versions_of  # noqa: PLC0415
+        from wirefence.fuzz.crashes.sides import versions_of  # noqa: PLC0415
 
         return versions_of(subject.sides, subject.options)
     return _versions(found)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from msgspec import structs
 
-from fuzz.crashes.causes import (
+from wirefence.fuzz.crashes.causes import (
     accepted,
     call,
     first_rejected,
@@ -24,9 +24,9 @@ from fuzz.crashes.causes import (
     rejected,
     to_refuse,
 )
-from fuzz.crashes.same import same
-from fuzz.crashes.shelf import Entry
-from fuzz.crashes.standins import (
+from wirefence.fuzz.crashes.same import same
+from wirefence.fuzz.crashes.shelf import Entry
+from wirefence.fuzz.crashes.standins import (
     CALL,
     KINDS,
     UNAUTHORIZED,
@@ -38,10 +38,10 @@ from fuzz.crashes.standins import (
     unbatched,
     without_calls,
 )
-from fuzz.store import case_from_bytes
-from oracles.records import Finding, FrameVerdict
-from oracles.transcript_kinds import holds_message
-from strategies.records import Case
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.records import Finding, FrameVerdict
+from wirefence.oracles.transcript_kinds import holds_message
+from wirefence.strategies.records import Case
 
 __all__ = ["Asker", "Run", "family", "faults_of", "is_server", "without_kind"]
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fuzz.crashes.asker import Asker, Run, family, faults_of, is_server, without_kind
-from fuzz.crashes.same import same
-from fuzz.crashes.shelf import Entry
-from fuzz.crashes.simpler import order
-from fuzz.crashes.standing import is_fixed
-from oracles.records import Finding
-from oracles.transcript_kinds import manner
+from wirefence.fuzz.crashes.asker import Asker, Run, family, faults_of, is_server, without_kind
+from wirefence.fuzz.crashes.same import same
+from wirefence.fuzz.crashes.shelf import Entry
+from wirefence.fuzz.crashes.simpler import order
+from wirefence.fuzz.crashes.standing import is_fixed
+from wirefence.oracles.records import Finding
+from wirefence.oracles.transcript_kinds import manner
 
 __all__ = ["Asker", "Refusal", "Run", "Show", "faults_of", "sort"]
 

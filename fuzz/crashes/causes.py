@@ -13,11 +13,11 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from oracles.records import FrameVerdict
-from oracles.session import judge_session
-from oracles.spellings import broken
-from strategies.contract import Contract
-from strategies.records import Case, Version
+from wirefence.oracles.records import FrameVerdict
+from wirefence.oracles.session import judge_session
+from wirefence.oracles.spellings import broken
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Case, Version
 
 __all__ = [
     "READINGS",

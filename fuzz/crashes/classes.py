@@ -10,17 +10,17 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from fuzz.crashes.reduce import reduce
-from fuzz.crashes.same import divergences, same
-from fuzz.crashes.simpler import order
-from fuzz.probe import PROBES
-from fuzz.store import case_from_bytes
-from oracles.agreement import is_known
-from oracles.records import Finding
-from strategies.damage import apply_damage
-from strategies.json_text import json_text
-from strategies.records import Case, Frame
-from strategies.source import RandomSource
+from wirefence.fuzz.crashes.reduce import reduce
+from wirefence.fuzz.crashes.same import divergences, same
+from wirefence.fuzz.crashes.simpler import order
+from wirefence.fuzz.probe import PROBES
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.agreement import is_known
+from wirefence.oracles.records import Finding
+from wirefence.strategies.damage import apply_damage
+from wirefence.strategies.json_text import json_text
+from wirefence.strategies.records import Case, Frame
+from wirefence.strategies.source import RandomSource
 
 __all__ = ["classes"]
 

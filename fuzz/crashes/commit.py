@@ -10,19 +10,19 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from fuzz.crashes.bucket import Refusal, sort
-from fuzz.crashes.git import Repository
-from fuzz.crashes.replay import STILL, replay
-from fuzz.crashes.rerun import Runners, subject_of
-from fuzz.crashes.shelf import Entry, scan
-from fuzz.crashes.show import as_index, cut
-from fuzz.crashes.standing import is_aside, is_fixed
-from fuzz.errors import UsageError
-from fuzz.store import Store
-from fuzz.whole import write_whole
-from oracles.records import Finding
-from strategies.records import Case
-from targets.errors import TargetError
+from wirefence.fuzz.crashes.bucket import Refusal, sort
+from wirefence.fuzz.crashes.git import Repository
+from wirefence.fuzz.crashes.replay import STILL, replay
+from wirefence.fuzz.crashes.rerun import Runners, subject_of
+from wirefence.fuzz.crashes.shelf import Entry, scan
+from wirefence.fuzz.crashes.show import as_index, cut
+from wirefence.fuzz.crashes.standing import is_aside, is_fixed
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.store import Store
+from wirefence.fuzz.whole import write_whole
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Refusal", "commit", "sort_out", "waiting", "write_index"]
 

@@ -12,10 +12,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from fuzz.errors import UsageError
-from fuzz.plan import DEFAULT_TARGETS
-from strategies.contract import Profile
-from strategies.records import VERSIONS, Version
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.plan import DEFAULT_TARGETS
+from wirefence.strategies.contract import Profile
+from wirefence.strategies.records import VERSIONS, Version
 
 __all__ = ["Nightly", "load"]
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.errors import UsageError
+from wirefence.fuzz.errors import UsageError
 
 __all__ = ["Repository"]
 

@@ -16,17 +16,17 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Self
 
-from fuzz.crashes.rerun import Subject
-from fuzz.gate.lab import Lab, Ready, ready
-from fuzz.gate.learn import learn
-from fuzz.gate.records import Facts, Options, Trial
-from fuzz.gate.verdicts import judge
-from fuzz.gate.warm import Warm
-from fuzz.gate.wire import STATELESS, restamp, tokens_in
-from fuzz.store import case_from_bytes
-from oracles.records import Finding, Judgement
-from strategies.records import Case
-from targets.errors import TargetError
+from wirefence.fuzz.crashes.rerun import Subject
+from wirefence.fuzz.gate.lab import Lab, Ready, ready
+from wirefence.fuzz.gate.learn import learn
+from wirefence.fuzz.gate.records import Facts, Options, Trial
+from wirefence.fuzz.gate.verdicts import judge
+from wirefence.fuzz.gate.warm import Warm
+from wirefence.fuzz.gate.wire import STATELESS, restamp, tokens_in
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.records import Finding, Judgement
+from wirefence.strategies.records import Case
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Living"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from fuzz.crashes.tree import DEPTH, Node, Span
+from wirefence.fuzz.crashes.tree import DEPTH, Node, Span
 
 __all__ = ["FORMS", "chains", "levels"]
 

@@ -22,23 +22,23 @@ from typing import Annotated
 
 import msgspec
 
-from fuzz.campaign import Budget, campaign
-from fuzz.crashes.commit import commit, sort_out, waiting
-from fuzz.crashes.config import Nightly
-from fuzz.crashes.git import Repository
-from fuzz.crashes.minimize import Minimized, Terms, minimize
-from fuzz.crashes.replay import ERROR, Replayed, exit_code, replay_all
-from fuzz.crashes.shelf import Entry, Problem, Shelf, scan
-from fuzz.crashes.show import cut
-from fuzz.crashes.standing import forget_fixed, is_fixed
-from fuzz.drivers import corpus
-from fuzz.errors import FOUND, NOTHING, USAGE, UsageError
-from fuzz.events import Event, Finished, Listener, Progress, Tally
-from fuzz.hypothesis_cases import hypothesis_cases
-from fuzz.plan import Plan
-from fuzz.store import Store
-from fuzz.whole import write_whole
-from targets.errors import TargetError
+from wirefence.fuzz.campaign import Budget, campaign
+from wirefence.fuzz.crashes.commit import commit, sort_out, waiting
+from wirefence.fuzz.crashes.config import Nightly
+from wirefence.fuzz.crashes.git import Repository
+from wirefence.fuzz.crashes.minimize import Minimized, Terms, minimize
+from wirefence.fuzz.crashes.replay import ERROR, Replayed, exit_code, replay_all
+from wirefence.fuzz.crashes.shelf import Entry, Problem, Shelf, scan
+from wirefence.fuzz.crashes.show import cut
+from wirefence.fuzz.crashes.standing import forget_fixed, is_fixed
+from wirefence.fuzz.drivers import corpus
+from wirefence.fuzz.errors import FOUND, NOTHING, USAGE, UsageError
+from wirefence.fuzz.events import Event, Finished, Listener, Progress, Tally
+from wirefence.fuzz.hypothesis_cases import hypothesis_cases
+from wirefence.fuzz.plan import Plan
+from wirefence.fuzz.store import Store
+from wirefence.fuzz.whole import write_whole
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Report", "nightly"]
 

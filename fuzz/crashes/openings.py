@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from fuzz.crashes.nesting import levels
-from fuzz.crashes.tree import Span
+from wirefence.fuzz.crashes.nesting import levels
+from wirefence.fuzz.crashes.tree import Span
 
 __all__ = ["KNOWN", "outside", "plain"]
 

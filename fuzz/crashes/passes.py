@@ -11,11 +11,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
-from fuzz.crashes import tree
-from fuzz.crashes.nesting import FORMS, chains, levels
-from fuzz.crashes.openings import KNOWN, outside, plain
-from fuzz.crashes.simpler import simpler_values
-from fuzz.crashes.tree import Node, Span
+from wirefence.fuzz.crashes import tree
+from wirefence.fuzz.crashes.nesting import FORMS, chains, levels
+from wirefence.fuzz.crashes.openings import KNOWN, outside, plain
+from wirefence.fuzz.crashes.simpler import simpler_values
+from wirefence.fuzz.crashes.tree import Node, Span
 
 __all__ = ["PASSES", "Edit", "Search"]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.crashes.commit import write_index
-from fuzz.crashes.shelf import Entry, Problem, scan
-from fuzz.crashes.show import as_index, cut
-from fuzz.crashes.standing import is_fixed
-from fuzz.errors import UsageError
-from fuzz.store import Store
+from wirefence.fuzz.crashes.commit import write_index
+from wirefence.fuzz.crashes.shelf import Entry, Problem, scan
+from wirefence.fuzz.crashes.show import as_index, cut
+from wirefence.fuzz.crashes.standing import is_fixed
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.store import Store
 
 __all__ = ["Pruned", "prune"]
 

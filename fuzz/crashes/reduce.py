@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 
-from fuzz.crashes.passes import PASSES, Edit
-from fuzz.crashes.simpler import order
+from wirefence.fuzz.crashes.passes import PASSES, Edit
+from wirefence.fuzz.crashes.simpler import order
 
 __all__ = ["Reduced", "reduce"]
 

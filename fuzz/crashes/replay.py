@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from fuzz.crashes.rerun import Runners, Subject, subject_of
-from fuzz.crashes.same import elsewhere, same
-from fuzz.crashes.shelf import Entry
-from fuzz.errors import FOUND, NOTHING, USAGE, UsageError
-from oracles.records import Finding
-from targets.errors import TargetError
-from targets.parsers.configs import library_versions
+from wirefence.fuzz.crashes.rerun import Runners, Subject, subject_of
+from wirefence.fuzz.crashes.same import elsewhere, same
+from wirefence.fuzz.crashes.shelf import Entry
+from wirefence.fuzz.errors import FOUND, NOTHING, USAGE, UsageError
+from wirefence.oracles.records import Finding
+from wirefence.targets.errors import TargetError
+from wirefence.targets.parsers.configs import library_versions
 
 __all__ = ["CHANGED", "ERROR", "FIXED", "STILL", "Replayed", "exit_code", "replay", "replay_all"]
 

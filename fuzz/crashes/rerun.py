@@ -18,17 +18,17 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Literal, Self
 
-from fuzz.apart import START, Begun, Failed, end_of, settle, starting, telling, unbegun
-from fuzz.crashes.same import PARSERS, divergences
-from fuzz.crashes.schema import Metadata
-from fuzz.errors import UsageError
-from fuzz.examine import Examiner
-from fuzz.plan import Plan, build
-from oracles.records import Finding, finding
-from strategies.contract import Profile
-from strategies.records import Case
-from targets.command.records import Launch
-from targets.parsers.configs import BY_NAME
+from wirefence.fuzz.apart import START, Begun, Failed, end_of, settle, starting, telling, unbegun
+from wirefence.fuzz.crashes.same import PARSERS, divergences
+from wirefence.fuzz.crashes.schema import Metadata
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.examine import Examiner
+from wirefence.fuzz.plan import Plan, build
+from wirefence.oracles.records import Finding, finding
+from wirefence.strategies.contract import Profile
+from wirefence.strategies.records import Case
+from wirefence.targets.command.records import Launch
+from wirefence.targets.parsers.configs import BY_NAME
 
 __all__ = ["Runners", "Subject", "findings_of", "subject_of"]
 
@@ -69,13 +69,13 @@ def findings_of(case: Case, subject: Subject) -> list[Finding]:
     """
     if subject.launch is not None:
         # A gate needs much that nothing else here does.
-        from fuzz.gate.once import examine_command  # noqa: PLC0415
+        from wirefence.fuzz.gate.once import examine_command  # noqa: PLC0415
 
         target = subject.target.partition("/")[0]
         return examine_command(case, subject.launch, subject.options, target=target)
     if subject.sides:
         # Nor does anything else need environments.
-        from fuzz.crashes.sides import differences  # noqa: PLC0415
+        from wirefence.fuzz.crashes.sides import differences  # noqa: PLC0415
 
         return differences(case.data, subject.sides, subject.options)
     if subject.target == PARSERS:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Set
 
-from fuzz.examine import Examiner, agrees, reading
-from oracles.agreement import effect_of
-from oracles.document import judge_document
-from oracles.features import features
-from oracles.records import Finding
-from strategies.records import Case
-from targets.parsers.configs import BY_NAME, CONFIGS
+from wirefence.fuzz.examine import Examiner, agrees, reading
+from wirefence.oracles.agreement import effect_of
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.features import features
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case
+from wirefence.targets.parsers.configs import BY_NAME, CONFIGS
 
 __all__ = ["PARSERS", "divergences", "elsewhere", "same"]
 

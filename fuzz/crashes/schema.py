@@ -17,10 +17,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from fuzz.gate.redact import HIDDEN, Redactor, without_secrets
-from oracles.records import Finding
-from strategies.records import Case, Direction, Version
-from targets.command.records import Launch
+from wirefence.fuzz.gate.redact import HIDDEN, Redactor, without_secrets
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case, Direction, Version
+from wirefence.targets.command.records import Launch
 
 __all__ = ["PYTHON", "Command", "Metadata", "Status", "decode", "describe", "encode", "redact"]
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.crashes.schema import Metadata
-from fuzz.errors import UsageError
-from fuzz.paths import exists, is_folder
-from fuzz.store import COMPANIONS, Store, place_of
-from strategies.records import Case
+from wirefence.fuzz.crashes.schema import Metadata
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.paths import exists, is_folder
+from wirefence.fuzz.store import COMPANIONS, Store, place_of
+from wirefence.strategies.records import Case
 
 __all__ = ["FINDINGS", "GATE", "REPRODUCERS", "Entry", "Problem", "Shelf", "pick", "scan"]
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from fuzz.crashes.replay import Replayed
-from fuzz.crashes.shelf import Entry, Problem, Shelf
-from fuzz.report import printable
+from wirefence.fuzz.crashes.replay import Replayed
+from wirefence.fuzz.crashes.shelf import Entry, Problem, Shelf
+from wirefence.fuzz.report import printable
 
 __all__ = ["as_index", "as_json", "as_list", "cut", "escaped", "one", "problem", "replayed"]
 

@@ -12,13 +12,13 @@ from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 
-from fuzz.compare.classes import EFFECTS, MESSAGE, effect_of, why
-from fuzz.compare.sides import Team, team
-from fuzz.compare.traits import traits
-from fuzz.errors import UsageError
-from fuzz.store import Store, case_from_bytes
-from oracles.records import Finding
-from targets.environments import Observation, Side, prepare
+from wirefence.fuzz.compare.classes import EFFECTS, MESSAGE, effect_of, why
+from wirefence.fuzz.compare.sides import Team, team
+from wirefence.fuzz.compare.traits import traits
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.oracles.records import Finding
+from wirefence.targets.environments import Observation, Side, prepare
 
 __all__ = ["differences", "keep", "versions_of"]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from fuzz.crashes.schema import Status
-from fuzz.crashes.shelf import Entry, scan
-from fuzz.errors import UsageError
-from fuzz.store import Store, place_of
+from wirefence.fuzz.crashes.schema import Status
+from wirefence.fuzz.crashes.shelf import Entry, scan
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.store import Store, place_of
 
 __all__ = ["forget_fixed", "is_aside", "is_fixed", "mark", "standing"]
 

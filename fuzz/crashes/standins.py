@@ -11,13 +11,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from fuzz.crashes.causes import request
-from fuzz.crashes.cuts import after_every_byte, moved
-from fuzz.store import case_from_bytes
-from oracles.records import FrameVerdict
-from oracles.session import judge_session
-from strategies.contract import Contract
-from strategies.records import Case, Version
+from wirefence.fuzz.crashes.causes import request
+from wirefence.fuzz.crashes.cuts import after_every_byte, moved
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.records import FrameVerdict
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Case, Version
 
 __all__ = [
     "CALL",

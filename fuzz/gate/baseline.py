@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
-from fuzz.errors import UsageError
-from fuzz.gate.records import Budget, Facts, Flaw, Report
-from fuzz.whole import write_whole
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.records import Budget, Facts, Flaw, Report
+from wirefence.fuzz.whole import write_whole
 
 __all__ = ["UNREVIEWED", "Baseline", "Compared", "Expected", "Server", "load", "store"]
 

@@ -17,18 +17,18 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from fuzz.gate.bench_peer import PEER, calls_per_second
-from fuzz.gate.cases import Maker
-from fuzz.gate.lab import Lab, Ready, ready
-from fuzz.gate.learn import learn
-from fuzz.gate.parcel import Parcel
-from fuzz.gate.plan import warm_turns
-from fuzz.gate.records import Facts, Nominee, Options
-from fuzz.gate.splice import Copy, Remembered, Templates, like
-from fuzz.gate.warm import Warm
-from fuzz.gate.wire import INITIALIZED, Names, Wording, initialize
-from targets.command.memory import cpu_of_group
-from targets.command.records import Launch
+from wirefence.fuzz.gate.bench_peer import PEER, calls_per_second
+from wirefence.fuzz.gate.cases import Maker
+from wirefence.fuzz.gate.lab import Lab, Ready, ready
+from wirefence.fuzz.gate.learn import learn
+from wirefence.fuzz.gate.parcel import Parcel
+from wirefence.fuzz.gate.plan import warm_turns
+from wirefence.fuzz.gate.records import Facts, Nominee, Options
+from wirefence.fuzz.gate.splice import Copy, Remembered, Templates, like
+from wirefence.fuzz.gate.warm import Warm
+from wirefence.fuzz.gate.wire import INITIALIZED, Names, Wording, initialize
+from wirefence.targets.command.memory import cpu_of_group
+from wirefence.targets.command.records import Launch
 
 __all__ = ["measure"]
 
@@ -40,6 +40,7 @@ _LONGEST = 3.0
 _LOT = 1_000
 """Trials of one write: the next is ready before the pipe has run empty."""
 _NOMINEE = Nominee("record", '{"action":"{nonce}"}')
+_GATEWAY = ("-m", "wirefence.targets.gateway", "--policy", "continue")
 _LOOP = """\
 import json, sys
 tool = {"name": "record", "inputSchema": {"properties": {"action": {"type": "string"}}}}
@@ -120,7 +121,7 @@ def _figures(launch: Launch, folder: str) -> dict[str, object]:
 def _servers(folder: Path) -> Iterator[tuple[str, Launch]]:
     """Servers of this machine; that of the TypeScript SDK where ``node_modules`` is at hand."""
     yield "loop", Launch((sys.executable, _script(folder, "loop.py", _LOOP)))
-    yield "gateway", Launch((sys.executable, "-m", "targets.gateway", "--policy", "continue"))
+    yield "gateway", Launch((sys.executable, *_GATEWAY))
     # find_spec of a submodule imports its parents, which an older SDK has not.
     if importlib.util.find_spec("mcp") and importlib.util.find_spec("mcp.server.mcpserver"):
         yield "Python SDK", Launch((sys.executable, _script(folder, "sdk.py", _SDK)))

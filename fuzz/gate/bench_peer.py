@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from targets.command.records import Launch
+from wirefence.targets.command.records import Launch
 
 __all__ = ["PEER", "calls_per_second", "rate_of"]
 

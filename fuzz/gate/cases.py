@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzz.gate.ground import Ground
-from fuzz.gate.inputs import DANGEROUS, NAMINGS, SPOILED, UGLY
-from fuzz.gate.records import Facts, Place, Trial
-from fuzz.gate.wire import INITIALIZED, STATELESS, Names, Wording, initialize, ping
-from fuzz.store import case_from_bytes, read_case
-from strategies.damage import OPERATORS, Operator
-from strategies.records import Case, Frame, Version
-from strategies.source import RandomSource
+from wirefence.fuzz.gate.ground import Ground
+from wirefence.fuzz.gate.inputs import DANGEROUS, NAMINGS, SPOILED, UGLY
+from wirefence.fuzz.gate.records import Facts, Place, Trial
+from wirefence.fuzz.gate.wire import INITIALIZED, STATELESS, Names, Wording, initialize, ping
+from wirefence.fuzz.store import case_from_bytes, read_case
+from wirefence.strategies.damage import OPERATORS, Operator
+from wirefence.strategies.records import Case, Frame, Version
+from wirefence.strategies.source import RandomSource
 
 __all__ = ["Maker"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from targets.command.records import Launch
-from targets.effects.environment import inherited, installs, with_env
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.environment import inherited, installs, with_env
 
 __all__ = ["CAUSES", "PLAIN", "TOGETHER", "Cause", "End", "by_name"]
 

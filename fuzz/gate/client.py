@@ -15,16 +15,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 
-from fuzz.errors import UsageError
-from fuzz.gate.client_attacks import ATTACKS, GOOD
-from fuzz.gate.client_files import PLACES, ClientFiling, trial_of
-from fuzz.gate.client_judge import judge_client
-from fuzz.gate.client_records import Attack, ClientPlace, Played
-from fuzz.gate.client_session import ACTIONS, Terms, play
-from fuzz.gate.files import shown_command
-from fuzz.gate.learn import label_of
-from fuzz.gate.left import gap
-from fuzz.gate.records import (
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.client_attacks import ATTACKS, GOOD
+from wirefence.fuzz.gate.client_files import PLACES, ClientFiling, trial_of
+from wirefence.fuzz.gate.client_judge import judge_client
+from wirefence.fuzz.gate.client_records import Attack, ClientPlace, Played
+from wirefence.fuzz.gate.client_session import ACTIONS, Terms, play
+from wirefence.fuzz.gate.files import shown_command
+from wirefence.fuzz.gate.learn import label_of
+from wirefence.fuzz.gate.left import gap
+from wirefence.fuzz.gate.records import (
     Attempt,
     Begun,
     Budget,
@@ -38,13 +38,13 @@ from fuzz.gate.records import (
     Step,
     Tally,
 )
-from fuzz.gate.redact import Redactor
-from fuzz.gate.verdicts import Charge
-from fuzz.report import last_words
-from fuzz.store import Store
-from oracles.records import Finding
-from targets.command.records import Launch
-from targets.errors import TargetError
+from wirefence.fuzz.gate.redact import Redactor
+from wirefence.fuzz.gate.verdicts import Charge
+from wirefence.fuzz.report import last_words
+from wirefence.fuzz.store import Store
+from wirefence.oracles.records import Finding
+from wirefence.targets.command.records import Launch
+from wirefence.targets.errors import TargetError
 
 __all__ = ["examine_client", "gate_client", "named"]
 

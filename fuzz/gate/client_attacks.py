@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fuzz.gate.client_records import Asked, Attack, Close, Send, Step
-from strategies.damage.banner import BANNERS
+from wirefence.fuzz.gate.client_records import Asked, Attack, Close, Send, Step
+from wirefence.strategies.damage.banner import BANNERS
 
 __all__ = ["ATTACKS", "GOOD"]
 

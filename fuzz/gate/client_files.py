@@ -11,17 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz.errors import UsageError
-from fuzz.gate.client_records import ClientPlace, Played, Told
-from fuzz.gate.files import evidence, put, shown_command
-from fuzz.gate.records import Facts, Flaw, Options, Place
-from fuzz.gate.redact import Redactor, without_secrets
-from fuzz.gate.verdicts import Charge
-from fuzz.report import printable
-from fuzz.store import Store, place_of
-from oracles.records import Finding
-from strategies.records import Case, Frame
-from targets.command.records import Launch
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.client_records import ClientPlace, Played, Told
+from wirefence.fuzz.gate.files import evidence, put, shown_command
+from wirefence.fuzz.gate.records import Facts, Flaw, Options, Place
+from wirefence.fuzz.gate.redact import Redactor, without_secrets
+from wirefence.fuzz.gate.verdicts import Charge
+from wirefence.fuzz.report import printable
+from wirefence.fuzz.store import Store, place_of
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case, Frame
+from wirefence.targets.command.records import Launch
 
 __all__ = ["PLACES", "ClientFiling", "trial_of"]
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from fuzz.gate.client_records import Played
-from fuzz.gate.rows import explained
-from fuzz.gate.verdicts import Charge
-from fuzz.gate.wire import STATELESS
-from oracles.records import finding
-from strategies.contract import Profile
+from wirefence.fuzz.gate.client_records import Played
+from wirefence.fuzz.gate.rows import explained
+from wirefence.fuzz.gate.verdicts import Charge
+from wirefence.fuzz.gate.wire import STATELESS
+from wirefence.oracles.records import finding
+from wirefence.strategies.contract import Profile
 
 __all__ = ["NOT_A_SIGN", "judge_client"]
 

@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fuzz.gate.client_records import Asked, Attack, ClientPlace, Close, Send, Step
-from fuzz.gate.wire import STATELESS
-from strategies.records import VERSIONS, Version
+from wirefence.fuzz.gate.client_records import Asked, Attack, ClientPlace, Close, Send, Step
+from wirefence.fuzz.gate.wire import STATELESS
+from wirefence.strategies.records import VERSIONS, Version
 
 __all__ = ["TOOL", "Peer"]
 

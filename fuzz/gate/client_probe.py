@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 
-from fuzz.gate.wire import initialize
-from targets.command.process import Process
-from targets.command.records import Launch
-from targets.command.session import Session
-from targets.errors import TargetError
+from wirefence.fuzz.gate.wire import initialize
+from wirefence.targets.command.process import Process
+from wirefence.targets.command.records import Launch
+from wirefence.targets.command.session import Session
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Probe"]
 

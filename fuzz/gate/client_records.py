@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from strategies.records import Version
+from wirefence.strategies.records import Version
 
 __all__ = ["Asked", "Attack", "ClientPlace", "Close", "Expected", "Played", "Send", "Step", "Told"]
 

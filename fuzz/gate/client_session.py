@@ -25,14 +25,14 @@ from threading import Event
 from types import TracebackType
 from typing import Literal, Self
 
-from fuzz.gate.client_peer import Peer
-from fuzz.gate.client_probe import Probe
-from fuzz.gate.client_records import Attack, ClientPlace, Close, Played, Send, Step, Told
-from strategies.records import Version
-from targets.command.process import Process
-from targets.command.records import Launch
-from targets.effects.environment import with_env
-from targets.scratch import Scratch
+from wirefence.fuzz.gate.client_peer import Peer
+from wirefence.fuzz.gate.client_probe import Probe
+from wirefence.fuzz.gate.client_records import Attack, ClientPlace, Close, Played, Send, Step, Told
+from wirefence.strategies.records import Version
+from wirefence.targets.command.process import Process
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.environment import with_env
+from wirefence.targets.scratch import Scratch
 
 __all__ = ["ACTIONS", "PREFIX", "Terms", "play"]
 

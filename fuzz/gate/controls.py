@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from fuzz.gate.lab import Lab, Ready, ready, renamed
-from fuzz.gate.records import Facts, Seen
-from fuzz.gate.verdicts import nameless
-from fuzz.gate.wire import anonymous
-from oracles.state import control_of
-from targets.effects.counting import Kind, counts
+from wirefence.fuzz.gate.lab import Lab, Ready, ready, renamed
+from wirefence.fuzz.gate.records import Facts, Seen
+from wirefence.fuzz.gate.verdicts import nameless
+from wirefence.fuzz.gate.wire import anonymous
+from wirefence.oracles.state import control_of
+from wirefence.targets.effects.counting import Kind, counts
 
 __all__ = ["Controls"]
 

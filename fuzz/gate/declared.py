@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from fuzz.gate.records import Nominee
-from strategies.contract import Argument, ArgumentType, Tool
+from wirefence.fuzz.gate.records import Nominee
+from wirefence.strategies.contract import Argument, ArgumentType, Tool
 
 __all__ = ["choose", "declaration"]
 

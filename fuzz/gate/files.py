@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz.errors import UsageError
-from fuzz.gate.confirm import Confirmed
-from fuzz.gate.records import Facts, Flaw, Options, Seen
-from fuzz.gate.redact import Redactor, without_secrets
-from fuzz.gate.startup import cause_of
-from fuzz.store import Store, place_of
-from targets.command.records import Launch
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.confirm import Confirmed
+from wirefence.fuzz.gate.records import Facts, Flaw, Options, Seen
+from wirefence.fuzz.gate.redact import Redactor, without_secrets
+from wirefence.fuzz.gate.startup import cause_of
+from wirefence.fuzz.store import Store, place_of
+from wirefence.targets.command.records import Launch
 
 __all__ = ["Filing", "evidence", "put", "shown_command"]
 

@@ -15,10 +15,10 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import quote
 
-from fuzz.gate.records import Flaw, Report
-from fuzz.gate.redact import PATTERNS_ONLY, Redactor
-from fuzz.gate.rows import explained, in_words, rows
-from fuzz.report import printable
+from wirefence.fuzz.gate.records import Flaw, Report
+from wirefence.fuzz.gate.redact import PATTERNS_ONLY, Redactor
+from wirefence.fuzz.gate.rows import explained, in_words, rows
+from wirefence.fuzz.report import printable
 
 __all__ = ["junit", "markdown", "sarif"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fuzz.gate.records import Flaw
-from fuzz.gate.startup import cause_of
-from fuzz.gate.verdicts import ACTING, UNUSABLE
+from wirefence.fuzz.gate.records import Flaw
+from wirefence.fuzz.gate.startup import cause_of
+from wirefence.fuzz.gate.verdicts import ACTING, UNUSABLE
 
 __all__ = ["gravest_first", "summed"]
 

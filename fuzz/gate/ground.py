@@ -11,11 +11,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fuzz.gate.records import Place
-from fuzz.gate.wire import Names, Wording, initialize
-from strategies.damage import Operator, Scene
-from strategies.records import Frame, Version
-from strategies.source import Source
+from wirefence.fuzz.gate.records import Place
+from wirefence.fuzz.gate.wire import Names, Wording, initialize
+from wirefence.strategies.damage import Operator, Scene
+from wirefence.strategies.records import Frame, Version
+from wirefence.strategies.source import Source
 
 __all__ = ["Ground", "Made", "tempting"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fuzz.gate.wire import Names
-from strategies.records import VERSIONS
+from wirefence.fuzz.gate.wire import Names
+from wirefence.strategies.records import VERSIONS
 
 __all__ = ["DANGEROUS", "NAMINGS", "SPOILED", "UGLY"]
 

@@ -13,20 +13,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fuzz.gate.records import Facts, Options, Seen, Trial
-from fuzz.gate.values import in_words
-from fuzz.gate.wire import LAST, Names, ping, restamp
-from oracles.document import LongInteger
-from oracles.records import FrameVerdict, Judgement, ReplyVerdict
-from oracles.session import judge_session
-from oracles.transcript_judge import judge_reply
-from strategies.contract import Contract
-from strategies.records import Version
-from targets.command.process import Process
-from targets.command.records import Launch
-from targets.command.session import Session, Spares
-from targets.effects.available import Recording, Watching
-from targets.records import Ending
+from wirefence.fuzz.gate.records import Facts, Options, Seen, Trial
+from wirefence.fuzz.gate.values import in_words
+from wirefence.fuzz.gate.wire import LAST, Names, ping, restamp
+from wirefence.oracles.document import LongInteger
+from wirefence.oracles.records import FrameVerdict, Judgement, ReplyVerdict
+from wirefence.oracles.session import judge_session
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Version
+from wirefence.targets.command.process import Process
+from wirefence.targets.command.records import Launch
+from wirefence.targets.command.session import Session, Spares
+from wirefence.targets.effects.available import Recording, Watching
+from wirefence.targets.records import Ending
 
 __all__ = [
     "Key",

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.gate.redact import HIDDEN, Redactor
-from targets.command.records import Launch
+from wirefence.fuzz.gate.redact import HIDDEN, Redactor
+from wirefence.targets.command.records import Launch
 
 __all__ = ["label_of"]
 

@@ -14,18 +14,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fuzz.errors import UsageError
-from fuzz.gate.declared import choose, declaration
-from fuzz.gate.lab import Lab, Watched
-from fuzz.gate.label import label_of
-from fuzz.gate.records import Facts, Nominee, Options
-from fuzz.gate.redact import Redactor
-from fuzz.gate.wire import INITIALIZED, Names, initialize, listing, ping, tokens_in
-from fuzz.report import last_words
-from strategies.contract import Policy, Tool
-from strategies.records import VERSIONS, Version
-from targets.command.memory import cpu_of_group
-from targets.errors import TargetError
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.declared import choose, declaration
+from wirefence.fuzz.gate.lab import Lab, Watched
+from wirefence.fuzz.gate.label import label_of
+from wirefence.fuzz.gate.records import Facts, Nominee, Options
+from wirefence.fuzz.gate.redact import Redactor
+from wirefence.fuzz.gate.wire import INITIALIZED, Names, initialize, listing, ping, tokens_in
+from wirefence.fuzz.report import last_words
+from wirefence.strategies.contract import Policy, Tool
+from wirefence.strategies.records import VERSIONS, Version
+from wirefence.targets.command.memory import cpu_of_group
+from wirefence.targets.errors import TargetError
 
 __all__ = ["label_of", "learn"]
 

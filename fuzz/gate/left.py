@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fuzz.gate.plan import CLASSIC, Cold
-from fuzz.gate.records import Trial
+from wirefence.fuzz.gate.plan import CLASSIC, Cold
+from wirefence.fuzz.gate.records import Trial
 
 __all__ = ["Todo", "few", "gap"]
 

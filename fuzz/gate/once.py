@@ -10,19 +10,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 
-from fuzz.gate.causes import by_name
-from fuzz.gate.client import examine_client
-from fuzz.gate.controls import Controls
-from fuzz.gate.lab import Lab, Ready, ready, renamed
-from fuzz.gate.learn import learn
-from fuzz.gate.records import Facts, Options, Trial
-from fuzz.gate.redact import Redactor, without_secrets
-from fuzz.gate.smoke import at_the_end, missing_tools
-from fuzz.gate.startup import startup_findings
-from fuzz.gate.verdicts import Charge, judge
-from oracles.records import Finding
-from strategies.records import Case
-from targets.command.records import Launch
+from wirefence.fuzz.gate.causes import by_name
+from wirefence.fuzz.gate.client import examine_client
+from wirefence.fuzz.gate.controls import Controls
+from wirefence.fuzz.gate.lab import Lab, Ready, ready, renamed
+from wirefence.fuzz.gate.learn import learn
+from wirefence.fuzz.gate.records import Facts, Options, Trial
+from wirefence.fuzz.gate.redact import Redactor, without_secrets
+from wirefence.fuzz.gate.smoke import at_the_end, missing_tools
+from wirefence.fuzz.gate.startup import startup_findings
+from wirefence.fuzz.gate.verdicts import Charge, judge
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case
+from wirefence.targets.command.records import Launch
 
 __all__ = ["examine_command"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fuzz.gate.lab import Key, is_owed, spelled
-from oracles.records import FrameVerdict
+from wirefence.fuzz.gate.lab import Key, is_owed, spelled
+from wirefence.oracles.records import FrameVerdict
 
 __all__ = ["Owners"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fuzz.gate.lab import Key, Ready, spelled
-from fuzz.gate.wire import Names, ping, stem_of, tokens_in
-from strategies.records import Version
+from wirefence.fuzz.gate.lab import Key, Ready, spelled
+from wirefence.fuzz.gate.wire import Names, ping, stem_of, tokens_in
+from wirefence.strategies.records import Version
 
 __all__ = [
     "Parcel",

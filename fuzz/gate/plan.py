@@ -13,9 +13,9 @@ from itertools import chain, count, zip_longest
 from pathlib import Path
 from typing import TypeVar
 
-from fuzz.gate.cases import Maker
-from fuzz.gate.causes import CAUSES, TOGETHER, Cause
-from fuzz.gate.records import Budget, Trial
+from wirefence.fuzz.gate.cases import Maker
+from wirefence.fuzz.gate.causes import CAUSES, TOGETHER, Cause
+from wirefence.fuzz.gate.records import Budget, Trial
 
 __all__ = ["CLASSIC", "Cold", "Plan", "Stage", "in_turn", "is_classic", "plan", "warm_turns"]
 

@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from fuzz.gate.confirm import Confirmed, Confirmer, Examined
-from fuzz.gate.files import Filing
-from fuzz.gate.lab import Ready
-from fuzz.gate.records import Flaw, FlawFound, Listener, Tally
-from fuzz.gate.verdicts import ACTING, UNUSABLE
-from targets.command.records import Launch
+from wirefence.fuzz.gate.confirm import Confirmed, Confirmer, Examined
+from wirefence.fuzz.gate.files import Filing
+from wirefence.fuzz.gate.lab import Ready
+from wirefence.fuzz.gate.records import Flaw, FlawFound, Listener, Tally
+from wirefence.fuzz.gate.verdicts import ACTING, UNUSABLE
+from wirefence.targets.command.records import Launch
 
 __all__ = ["Pursuit"]
 

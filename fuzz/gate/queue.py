@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from fuzz.gate.lab import Ready
-from fuzz.gate.splice import Templates
+from wirefence.fuzz.gate.lab import Ready
+from wirefence.fuzz.gate.splice import Templates
 
 __all__ = ["Queue"]
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
-from fuzz.errors import UsageError
-from oracles.records import Finding
-from strategies.contract import Contract, Policy, Profile, Tool
-from strategies.records import VERSIONS, Case, Version
-from targets.command.records import Times
-from targets.effects.records import Observed
-from targets.records import Ending
+from wirefence.fuzz.errors import UsageError
+from wirefence.oracles.records import Finding
+from wirefence.strategies.contract import Contract, Policy, Profile, Tool
+from wirefence.strategies.records import VERSIONS, Case, Version
+from wirefence.targets.command.records import Times
+from wirefence.targets.effects.records import Observed
+from wirefence.targets.records import Ending
 
 __all__ = [
     "Attempt",

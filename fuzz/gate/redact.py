@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
-from oracles.records import Finding
-from targets.command.records import Launch
+from wirefence.oracles.records import Finding
+from wirefence.targets.command.records import Launch
 
 __all__ = ["HIDDEN", "PATTERNS_ONLY", "Redactor", "is_secret_name", "redact", "without_secrets"]
 

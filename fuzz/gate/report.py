@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TextIO
 
-from fuzz.gate.gravity import summed
-from fuzz.gate.records import Attempt, Begun, Event, Flaw, FlawFound, Report, Step
-from fuzz.gate.redact import PATTERNS_ONLY, Redactor
-from fuzz.gate.rows import SHOWN, broken, explained, rows, sent
-from fuzz.report import printable
+from wirefence.fuzz.gate.gravity import summed
+from wirefence.fuzz.gate.records import Attempt, Begun, Event, Flaw, FlawFound, Report, Step
+from wirefence.fuzz.gate.redact import PATTERNS_ONLY, Redactor
+from wirefence.fuzz.gate.rows import SHOWN, broken, explained, rows, sent
+from wirefence.fuzz.report import printable
 
 __all__ = ["as_json", "as_table", "plain", "verdict"]
 

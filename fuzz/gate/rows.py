@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fuzz.gate.records import Flaw, Report
-from fuzz.gate.redact import Redactor
-from oracles.rules import BY_ID, ORACLE_RULES
+from wirefence.fuzz.gate.records import Flaw, Report
+from wirefence.fuzz.gate.redact import Redactor
+from wirefence.oracles.rules import BY_ID, ORACLE_RULES
 
 __all__ = ["SHOWN", "broken", "explained", "in_words", "rows", "sent"]
 

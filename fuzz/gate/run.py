@@ -16,18 +16,18 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from fuzz.gate.cases import Maker
-from fuzz.gate.causes import Cause
-from fuzz.gate.confirm import Confirmed, Confirmer, Examined
-from fuzz.gate.controls import Controls
-from fuzz.gate.files import Filing, shown_command
-from fuzz.gate.gravity import gravest_first
-from fuzz.gate.lab import Lab, Ready, ready
-from fuzz.gate.learn import learn
-from fuzz.gate.left import Todo, few, gap
-from fuzz.gate.plan import Cold, Plan, Stage, is_classic, plan
-from fuzz.gate.pursuit import Pursuit
-from fuzz.gate.records import (
+from wirefence.fuzz.gate.cases import Maker
+from wirefence.fuzz.gate.causes import Cause
+from wirefence.fuzz.gate.confirm import Confirmed, Confirmer, Examined
+from wirefence.fuzz.gate.controls import Controls
+from wirefence.fuzz.gate.files import Filing, shown_command
+from wirefence.fuzz.gate.gravity import gravest_first
+from wirefence.fuzz.gate.lab import Lab, Ready, ready
+from wirefence.fuzz.gate.learn import learn
+from wirefence.fuzz.gate.left import Todo, few, gap
+from wirefence.fuzz.gate.plan import Cold, Plan, Stage, is_classic, plan
+from wirefence.fuzz.gate.pursuit import Pursuit
+from wirefence.fuzz.gate.records import (
     Attempt,
     Begun,
     Budget,
@@ -41,16 +41,16 @@ from fuzz.gate.records import (
     Tally,
     Trial,
 )
-from fuzz.gate.redact import Redactor
-from fuzz.gate.smoke import at_the_end, missing_tools, prepared_crowd
-from fuzz.gate.splice import Remembered, Templates, like
-from fuzz.gate.startup import Starts, StartupFinding
-from fuzz.gate.verdicts import UNUSABLE, Charge, acted, usable
-from fuzz.gate.warm import Warm
-from fuzz.gate.wire import Wording
-from fuzz.store import Store, case_from_bytes
-from targets.command.records import Launch
-from targets.errors import TargetError
+from wirefence.fuzz.gate.redact import Redactor
+from wirefence.fuzz.gate.smoke import at_the_end, missing_tools, prepared_crowd
+from wirefence.fuzz.gate.splice import Remembered, Templates, like
+from wirefence.fuzz.gate.startup import Starts, StartupFinding
+from wirefence.fuzz.gate.verdicts import UNUSABLE, Charge, acted, usable
+from wirefence.fuzz.gate.warm import Warm
+from wirefence.fuzz.gate.wire import Wording
+from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.targets.command.records import Launch
+from wirefence.targets.errors import TargetError
 
 __all__ = ["SECONDS", "ahead", "gate"]
 

@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fuzz.gate.cases import Maker
-from fuzz.gate.lab import Lab, Ready, Replies, ready
-from fuzz.gate.records import Facts, Seen, Trial
-from fuzz.gate.verdicts import Charge
-from fuzz.gate.wire import Names, listing, ping
-from oracles.records import finding
-from strategies.records import Case, Frame
+from wirefence.fuzz.gate.cases import Maker
+from wirefence.fuzz.gate.lab import Lab, Ready, Replies, ready
+from wirefence.fuzz.gate.records import Facts, Seen, Trial
+from wirefence.fuzz.gate.verdicts import Charge
+from wirefence.fuzz.gate.wire import Names, listing, ping
+from wirefence.oracles.records import finding
+from wirefence.strategies.records import Case, Frame
 
 __all__ = ["at_the_end", "crowd", "missing_tools"]
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from fuzz.gate.lab import Ready
-from fuzz.gate.parcel import Parcel, apart, fenced, foreign_ids
-from fuzz.gate.records import Facts, Seen
-from fuzz.gate.verdicts import Charge, judge
-from fuzz.gate.wire import TOKEN, stem_of
-from oracles.records import Call, FrameVerdict, Judgement
-from strategies.records import Frame
+from wirefence.fuzz.gate.lab import Ready
+from wirefence.fuzz.gate.parcel import Parcel, apart, fenced, foreign_ids
+from wirefence.fuzz.gate.records import Facts, Seen
+from wirefence.fuzz.gate.verdicts import Charge, judge
+from wirefence.fuzz.gate.wire import TOKEN, stem_of
+from wirefence.oracles.records import Call, FrameVerdict, Judgement
+from wirefence.strategies.records import Frame
 
 __all__ = ["Copy", "Remembered", "Templates", "is_template", "like", "splice"]
 

@@ -12,17 +12,17 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fuzz.gate.causes import CAUSES, PLAIN, Cause, by_name
-from fuzz.gate.records import Facts, Options
-from fuzz.gate.wire import INITIALIZED, STATELESS, Names, initialize, listing, ping
-from oracles.records import Finding, finding
-from oracles.transcript import lines_of, transcript
-from oracles.transcript_judge import judge_reply
-from targets.command.process import Process
-from targets.command.records import Launch, Times
-from targets.command.session import Session
-from targets.effects.counting import settled
-from targets.records import Trace
+from wirefence.fuzz.gate.causes import CAUSES, PLAIN, Cause, by_name
+from wirefence.fuzz.gate.records import Facts, Options
+from wirefence.fuzz.gate.wire import INITIALIZED, STATELESS, Names, initialize, listing, ping
+from wirefence.oracles.records import Finding, finding
+from wirefence.oracles.transcript import lines_of, transcript
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.targets.command.process import Process
+from wirefence.targets.command.records import Launch, Times
+from wirefence.targets.command.session import Session
+from wirefence.targets.effects.counting import settled
+from wirefence.targets.records import Trace
 
 __all__ = ["Started", "Starts", "StartupFinding", "cause_of", "startup_findings"]
 

@@ -13,14 +13,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
-from fuzz.gate.lab import Key, Ready, responses
-from fuzz.gate.parcel import Parcel
-from fuzz.gate.wire import LAST, number_of, numbers_in, tokens_in
-from oracles.records import ReplyVerdict
-from oracles.transcript_judge import judge_reply
-from oracles.transcript_kinds import offences
-from strategies.records import Version
-from targets.command.session import answered_ids
+from wirefence.fuzz.gate.lab import Key, Ready, responses
+from wirefence.fuzz.gate.parcel import Parcel
+from wirefence.fuzz.gate.wire import LAST, number_of, numbers_in, tokens_in
+from wirefence.oracles.records import ReplyVerdict
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.oracles.transcript_kinds import offences
+from wirefence.strategies.records import Version
+from wirefence.targets.command.session import answered_ids
 
 __all__ = ["Flight", "Traffic"]
 

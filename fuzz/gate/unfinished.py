@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fuzz.errors import UsageError
-from fuzz.store import Store
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.store import Store
 
 __all__ = ["Unfinished", "marked", "unfinished"]
 

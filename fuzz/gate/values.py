@@ -11,8 +11,8 @@ import reprlib
 import sys
 from collections.abc import Mapping
 
-from fuzz.gate.wire import tokens_in
-from oracles.document import UNKNOWN, LongInteger, judge_document
+from wirefence.fuzz.gate.wire import tokens_in
+from wirefence.oracles.document import UNKNOWN, LongInteger, judge_document
 
 __all__ = ["arguments_of", "in_words", "names_in"]
 

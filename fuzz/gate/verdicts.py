@@ -12,20 +12,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fuzz.gate.lab import Key, Ready, is_owed, responses, shown, spelled
-from fuzz.gate.owners import Owners
-from fuzz.gate.records import Facts, Seen
-from fuzz.gate.values import arguments_of, in_words, names_in
-from fuzz.gate.wire import LAST, TOKEN, anonymous, numbers_in, tokens_in
-from fuzz.report import last_words
-from oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
-from oracles.records import Finding, FrameVerdict, ReplyVerdict, finding
-from oracles.rules import BY_ID
-from oracles.transcript import transcript
-from oracles.transcript_judge import judge_reply
-from targets.effects.counting import Kind, counts, surplus
-from targets.effects.records import Observed
-from targets.records import Trace
+from wirefence.fuzz.gate.lab import Key, Ready, is_owed, responses, shown, spelled
+from wirefence.fuzz.gate.owners import Owners
+from wirefence.fuzz.gate.records import Facts, Seen
+from wirefence.fuzz.gate.values import arguments_of, in_words, names_in
+from wirefence.fuzz.gate.wire import LAST, TOKEN, anonymous, numbers_in, tokens_in
+from wirefence.fuzz.report import last_words
+from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
+from wirefence.oracles.records import Finding, FrameVerdict, ReplyVerdict, finding
+from wirefence.oracles.rules import BY_ID
+from wirefence.oracles.transcript import transcript
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.targets.effects.counting import Kind, counts, surplus
+from wirefence.targets.effects.records import Observed
+from wirefence.targets.records import Trace
 
 __all__ = ["ACTING", "UNUSABLE", "Charge", "acted", "judge", "nameless", "usable"]
 

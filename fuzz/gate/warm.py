@@ -13,18 +13,26 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
-from fuzz.gate.lab import Lab, Ready, Replies, Watched
-from fuzz.gate.parcel import Parcel, apart, foreign_ids, last_ids, warm_ids
-from fuzz.gate.queue import Queue
-from fuzz.gate.records import Facts, Seen
-from fuzz.gate.splice import Copy, Templates, like
-from fuzz.gate.traffic import Flight, Traffic
-from fuzz.gate.wire import INITIALIZED, LAST, STATELESS, Names, initialize, numbers_in, ping
-from fuzz.report import last_words
-from targets.command.session import Session
-from targets.effects.records import Observed
-from targets.errors import TargetError
-from targets.records import Ending
+from wirefence.fuzz.gate.lab import Lab, Ready, Replies, Watched
+from wirefence.fuzz.gate.parcel import Parcel, apart, foreign_ids, last_ids, warm_ids
+from wirefence.fuzz.gate.queue import Queue
+from wirefence.fuzz.gate.records import Facts, Seen
+from wirefence.fuzz.gate.splice import Copy, Templates, like
+from wirefence.fuzz.gate.traffic import Flight, Traffic
+from wirefence.fuzz.gate.wire import (
+    INITIALIZED,
+    LAST,
+    STATELESS,
+    Names,
+    initialize,
+    numbers_in,
+    ping,
+)
+from wirefence.fuzz.report import last_words
+from wirefence.targets.command.session import Session
+from wirefence.targets.effects.records import Observed
+from wirefence.targets.errors import TargetError
+from wirefence.targets.records import Ending
 
 __all__ = ["Warm"]
 

@@ -13,9 +13,9 @@ import re
 import secrets
 from dataclasses import dataclass, field
 
-from fuzz.errors import UsageError
-from fuzz.gate.records import Nominee
-from strategies.records import Frame, Version
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.records import Nominee
+from wirefence.strategies.records import Frame, Version
 
 __all__ = [
     "INITIALIZED",

@@ -1,4 +1,4 @@
-"""``python -m fuzz.native``: build instrumented copies, say what was built, and measure them."""
+"""``python -m wirefence.fuzz.native``: build and measure instrumented copies of parsers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 
 import click
 
-from fuzz.errors import NOTHING, USAGE, UsageError
-from fuzz.native.build import prepare
-from fuzz.native.libraries import NAMES
-from fuzz.native.measure import measure
+from wirefence.fuzz.errors import NOTHING, USAGE, UsageError
+from wirefence.fuzz.native.build import prepare
+from wirefence.fuzz.native.libraries import NAMES
+from wirefence.fuzz.native.measure import measure
 
 __all__ = ["command"]
 

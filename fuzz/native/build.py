@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fuzz.errors import UsageError
-from fuzz.native.cache import Cache, default_root
-from fuzz.native.cpython import Source, find_source
-from fuzz.native.libraries import NAMES, Library, chosen
-from fuzz.native.loaded import ADDRESS, COVERAGE, assert_loaded, order
-from fuzz.native.toolchain import (
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.native.cache import Cache, default_root
+from wirefence.fuzz.native.cpython import Source, find_source
+from wirefence.fuzz.native.libraries import NAMES, Library, chosen
+from wirefence.fuzz.native.loaded import ADDRESS, COVERAGE, assert_loaded, order
+from wirefence.fuzz.native.toolchain import (
     RELAY,
     Toolchain,
     compile_extension,

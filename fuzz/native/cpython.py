@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fuzz.errors import UsageError
-from fuzz.native.cache import Cache
-from fuzz.native.toolchain import plain_env, run
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.native.cache import Cache
+from wirefence.fuzz.native.toolchain import plain_env, run
 
 __all__ = ["VARIABLE", "Source", "find_source", "sources_of"]
 

@@ -1,4 +1,4 @@
-"""Fuzz one instrumented library for a moment: ``python -m fuzz.native.exercise NAME [ARGS...]``.
+"""Fuzz one library: ``python -m wirefence.fuzz.native.exercise NAME [ARGS...]``.
 
 The key insight: the shortest possible target, nothing but the library on decoded bytes, gives the
 ceiling for execs/s and edges against which a real target is to be read. ARGS are libFuzzer's.
@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import atheris
 
-from fuzz.native.libraries import LIBRARIES
-from fuzz.native.loaded import assert_loaded
+from wirefence.fuzz.native.libraries import LIBRARIES
+from wirefence.fuzz.native.loaded import assert_loaded
 
 __all__ = ["main"]
 

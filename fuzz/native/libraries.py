@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fuzz.errors import UsageError
+from wirefence.fuzz.errors import UsageError
 
 __all__ = ["LIBRARIES", "NAMES", "Library", "chosen"]
 

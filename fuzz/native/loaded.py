@@ -14,8 +14,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzz.errors import UsageError
-from fuzz.native.libraries import Library, chosen
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.native.libraries import Library, chosen
 
 __all__ = ["ADDRESS", "COVERAGE", "assert_loaded", "assert_ordered", "order"]
 
@@ -26,7 +26,7 @@ ADDRESS = b"__asan_init"
 
 _VARIABLE = "WIREFENCE_NATIVE"
 _RELAYED = "LLVMFuzzerCustomMutator"
-_HINT = "start Python with the environment that fuzz.native.build.prepare gives"
+_HINT = "start Python with the environment that wirefence.fuzz.native.build.prepare gives"
 
 
 def assert_loaded(names: Sequence[str], *, address: bool = False) -> None:

@@ -16,12 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import fuzz
-from fuzz.errors import UsageError
-from fuzz.native.build import Native
-from fuzz.native.toolchain import failure, run
-from strategies.json_text import json_text
-from strategies.source import RandomSource
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.native.build import Native
+from wirefence.fuzz.native.toolchain import failure, run
+from wirefence.strategies.json_text import json_text
+from wirefence.strategies.source import RandomSource
 
 __all__ = ["Measured", "measure"]
 
@@ -43,7 +42,7 @@ class Measured:
 def measure(native: Native, *, seconds: int = 5) -> Iterator[Measured]:
     """Fuzz each built library for so many seconds from seeds of the grammar. Raises UsageError."""
     env = os.environ | native.env
-    root = str(Path(fuzz.__file__).parent.parent)
+    root = str(Path(__file__).absolute().parents[3])
     env["PYTHONPATH"] = f"{native.env['PYTHONPATH']}{os.pathsep}{root}"
     for name in native.names:
         with tempfile.TemporaryDirectory() as work:
@@ -51,7 +50,7 @@ def measure(native: Native, *, seconds: int = 5) -> Iterator[Measured]:
             begun = _spent()
             done = run(
                 [
-                    *(sys.executable, "-m", "fuzz.native.exercise", name),
+                    *(sys.executable, "-m", "wirefence.fuzz.native.exercise", name),
                     *(f"-max_total_time={seconds}", "-verbosity=1", f"-artifact_prefix={work}/"),
                     str(Path(work) / "corpus"),
                 ],
@@ -80,7 +79,7 @@ def _read(name: str, native: Native, said: str, spent: float) -> Measured:
     if found is None:
         raise UsageError(
             f"the fuzzer did not end well on {name}: {failure(said)}",
-            f"run python -m fuzz.native.exercise {name} in the environment of prepare()",
+            f"run python -m wirefence.fuzz.native.exercise {name} in the environment of prepare()",
         )
     runs, edges = map(int, found.groups())
     return Measured(name, native.versions[name], edges, runs, round(runs / spent))

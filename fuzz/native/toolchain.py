@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz.errors import UsageError
+from wirefence.fuzz.errors import UsageError
 
 __all__ = [
     "RELAY",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from strategies.damage import (
+from wirefence.strategies.damage import (
     banner,
     chunking,
     concatenation,
@@ -21,10 +21,18 @@ from strategies.damage import (
     truncation,
     whitespace,
 )
-from strategies.damage.base import FAMILIES, Damaged, Expect, Family, Operator, Scene, table
-from strategies.damage.hosts import CALL
-from strategies.records import Frame, Version
-from strategies.source import Source
+from wirefence.strategies.damage.base import (
+    FAMILIES,
+    Damaged,
+    Expect,
+    Family,
+    Operator,
+    Scene,
+    table,
+)
+from wirefence.strategies.damage.hosts import CALL
+from wirefence.strategies.records import Frame, Version
+from wirefence.strategies.source import Source
 
 __all__ = [
     "BY_NAME",

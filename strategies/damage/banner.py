@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from strategies.damage.base import Operator, Scene, rewrite
-from strategies.source import Source
+from wirefence.strategies.damage.base import Operator, Scene, rewrite
+from wirefence.strategies.source import Source
 
 __all__ = ["BANNERS", "OPERATORS"]
 

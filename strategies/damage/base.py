@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from strategies.records import Frame, Version
-from strategies.source import Source
+from wirefence.strategies.records import Frame, Version
+from wirefence.strategies.source import Source
 
 __all__ = [
     "FAMILIES",

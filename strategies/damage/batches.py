@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from strategies.damage.base import Expect, Operator, Scene, hidden_call, rewrite
-from strategies.damage.spans import find, replace_value
-from strategies.source import Source
+from wirefence.strategies.damage.base import Expect, Operator, Scene, hidden_call, rewrite
+from wirefence.strategies.damage.spans import find, replace_value
+from wirefence.strategies.source import Source
 
 __all__ = ["FORMS", "OPERATORS"]
 

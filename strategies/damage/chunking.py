@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from strategies.damage.base import Damaged, Operator, Scene, reshape
-from strategies.source import Source
+from wirefence.strategies.damage.base import Damaged, Operator, Scene, reshape
+from wirefence.strategies.source import Source
 
 __all__ = ["OPERATORS"]
 

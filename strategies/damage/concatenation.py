@@ -5,8 +5,8 @@ Each separator ends a line, or is white space, for some reader; for the contract
 
 from __future__ import annotations
 
-from strategies.damage.base import Operator, Scene, hidden_call, rewrite
-from strategies.source import Source
+from wirefence.strategies.damage.base import Operator, Scene, hidden_call, rewrite
+from wirefence.strategies.source import Source
 
 __all__ = ["OPERATORS", "SEPARATORS"]
 

@@ -6,11 +6,11 @@ is judged on its raw token, so every spelling of the list has an operator of its
 
 from __future__ import annotations
 
-from strategies.contract import DEFAULT_TOOLS
-from strategies.damage.base import Expect, Operator, Scene, rewrite
-from strategies.damage.hosts import HOSTS
-from strategies.damage.spans import Member, find, members, replace_value
-from strategies.source import Source
+from wirefence.strategies.contract import DEFAULT_TOOLS
+from wirefence.strategies.damage.base import Expect, Operator, Scene, rewrite
+from wirefence.strategies.damage.hosts import HOSTS
+from wirefence.strategies.damage.spans import Member, find, members, replace_value
+from wirefence.strategies.source import Source
 
 __all__ = ["IDS", "MEMBERS", "OPERATORS", "TOKENS"]
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import codecs
 
-from strategies.damage.base import Expect, Operator, Scene, rewrite
-from strategies.damage.spans import string_places
-from strategies.source import Source
+from wirefence.strategies.damage.base import Expect, Operator, Scene, rewrite
+from wirefence.strategies.damage.spans import string_places
+from wirefence.strategies.source import Source
 
 __all__ = ["INSERTS", "OPERATORS", "WHOLE"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from strategies.contract import Contract
-from strategies.damage.base import Host
-from strategies.records import Version
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.damage.base import Host
+from wirefence.strategies.records import Version
 
 __all__ = ["CALL", "HOSTS"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from strategies.contract import Contract
-from strategies.damage.base import Damaged, Operator, Scene, hidden_call, reshape
-from strategies.damage.spans import find, replace_value
-from strategies.records import Frame
-from strategies.source import Source
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.damage.base import Damaged, Operator, Scene, hidden_call, reshape
+from wirefence.strategies.damage.spans import find, replace_value
+from wirefence.strategies.records import Frame
+from wirefence.strategies.source import Source
 
 __all__ = ["OPERATORS"]
 

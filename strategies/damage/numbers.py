@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from strategies.damage.base import Expect, Operator, Scene, rewrite
-from strategies.damage.spans import Member, find, insert_member, members, replace_value
-from strategies.damage.structure import into_meta
-from strategies.source import Source
+from wirefence.strategies.damage.base import Expect, Operator, Scene, rewrite
+from wirefence.strategies.damage.spans import Member, find, insert_member, members, replace_value
+from wirefence.strategies.damage.structure import into_meta
+from wirefence.strategies.source import Source
 
 __all__ = ["OPERATORS", "SPELLINGS"]
 

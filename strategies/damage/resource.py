@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from strategies.contract import Contract
-from strategies.damage.base import Damaged, Expect, Operator, Scene, reshape, rewrite
-from strategies.damage.structure import into_meta
-from strategies.records import Frame
-from strategies.source import Source
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.damage.base import Damaged, Expect, Operator, Scene, reshape, rewrite
+from wirefence.strategies.damage.structure import into_meta
+from wirefence.strategies.records import Frame
+from wirefence.strategies.source import Source
 
 __all__ = ["DEPTHS", "LONG_LINE", "OPERATORS"]
 

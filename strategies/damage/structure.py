@@ -8,11 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from strategies.damage.base import Expect, Operator, Scene, hidden_call, rewrite
-from strategies.damage.batches import OPERATORS as BATCHES
-from strategies.damage.hosts import HOSTS
-from strategies.damage.spans import find, insert_into, insert_member, remove_member, replace_value
-from strategies.source import Source
+from wirefence.strategies.damage.base import Expect, Operator, Scene, hidden_call, rewrite
+from wirefence.strategies.damage.batches import OPERATORS as BATCHES
+from wirefence.strategies.damage.hosts import HOSTS
+from wirefence.strategies.damage.spans import (
+    find,
+    insert_into,
+    insert_member,
+    remove_member,
+    replace_value,
+)
+from wirefence.strategies.source import Source
 
 __all__ = ["FENCES", "OPERATORS", "PATHS", "into_meta"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from strategies.damage.base import Damaged, Operator, Scene, rewrite
-from strategies.damage.spans import find, string_places
-from strategies.source import Source
+from wirefence.strategies.damage.base import Damaged, Operator, Scene, rewrite
+from wirefence.strategies.damage.spans import find, string_places
+from wirefence.strategies.source import Source
 
 __all__ = ["OPERATORS", "cut_at", "offsets"]
 

@@ -13,7 +13,7 @@ import os
 import subprocess
 import threading
 
-from targets.command.strays import MARK, end_strays, mark
+from wirefence.targets.command.strays import MARK, end_strays, mark
 
 __all__ = ["end_left", "forget", "guard"]
 

@@ -21,11 +21,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 
-from targets.command.guardian import forget, guard
-from targets.command.memory import family, peak_of_group
-from targets.command.records import Launch, Times
-from targets.command.starting import discard, start
-from targets.errors import TargetError
+from wirefence.targets.command.guardian import forget, guard
+from wirefence.targets.command.memory import family, peak_of_group
+from wirefence.targets.command.records import Launch, Times
+from wirefence.targets.command.starting import discard, start
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Exit", "Process", "Stream"]
 

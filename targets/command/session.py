@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from targets.command.process import Exit, Process
-from targets.errors import TargetError
+from wirefence.targets.command.process import Exit, Process
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Session", "Spares", "answered_ids"]
 

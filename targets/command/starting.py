@@ -13,10 +13,10 @@ import signal
 import subprocess
 from pathlib import Path
 
-from targets.command.guardian import forget
-from targets.command.records import Launch
-from targets.command.strays import MARK, mark
-from targets.errors import TargetError
+from wirefence.targets.command.guardian import forget
+from wirefence.targets.command.records import Launch
+from wirefence.targets.command.strays import MARK, mark
+from wirefence.targets.errors import TargetError
 
 __all__ = ["discard", "start"]
 

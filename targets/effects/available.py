@@ -14,16 +14,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from targets.command.records import Launch
-from targets.effects.environment import installs
-from targets.effects.fake_http import FakeHttp
-from targets.effects.fake_ssh import FakeSsh
-from targets.effects.files import FileRecorder
-from targets.effects.node_require import NodeRequire
-from targets.effects.python_audit import PythonAudit
-from targets.effects.records import EffectRecorder, Observed
-from targets.effects.strace import Strace
-from targets.errors import TargetError
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.environment import installs
+from wirefence.targets.effects.fake_http import FakeHttp
+from wirefence.targets.effects.fake_ssh import FakeSsh
+from wirefence.targets.effects.files import FileRecorder
+from wirefence.targets.effects.node_require import NodeRequire
+from wirefence.targets.effects.python_audit import PythonAudit
+from wirefence.targets.effects.records import EffectRecorder, Observed
+from wirefence.targets.effects.strace import Strace
+from wirefence.targets.errors import TargetError
 
 __all__ = ["NAMES", "Recording", "Watching", "recorders"]
 

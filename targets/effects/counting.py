@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from targets.effects.records import EffectKind, Observed
+from wirefence.targets.effects.records import EffectKind, Observed
 
 __all__ = ["Kind", "counts", "normalized", "settled", "surplus"]
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from targets.command.records import Launch
+from wirefence.targets.command.records import Launch
 
 __all__ = ["inherited", "installs", "with_env"]
 

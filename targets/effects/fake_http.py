@@ -13,9 +13,9 @@ import time
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from targets.command.records import Launch
-from targets.effects.environment import with_env
-from targets.effects.records import Observed
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.environment import with_env
+from wirefence.targets.effects.records import Observed
 
 __all__ = ["BASE_URL", "FakeHttp"]
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from targets.command.records import Launch
-from targets.effects.records import Observed
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.records import Observed
 
 __all__ = ["MAX_FILES", "FileRecorder"]
 

@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator
 from typing import get_args
 
-from targets.effects.records import EffectKind, Observed
-from targets.scratch import Scratch
+from wirefence.targets.effects.records import EffectKind, Observed
+from wirefence.targets.scratch import Scratch
 
 __all__ = ["Journal", "prepended"]
 

@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from targets.command.records import Launch
-from targets.effects.environment import inherited, with_env
-from targets.effects.journal import Journal, prepended
-from targets.effects.records import Observed
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.environment import inherited, with_env
+from wirefence.targets.effects.journal import Journal, prepended
+from wirefence.targets.effects.records import Observed
 
 __all__ = ["PythonAudit"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from targets.command.records import Launch
+from wirefence.targets.command.records import Launch
 
 __all__ = ["EffectKind", "EffectRecorder", "Observed"]
 

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from targets.command.records import Launch
-from targets.effects.journal import Journal
-from targets.effects.records import Observed
-from targets.effects.strace_lines import CALLS, Lines, effect
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.journal import Journal
+from wirefence.targets.effects.records import Observed
+from wirefence.targets.effects.strace_lines import CALLS, Lines, effect
 
 __all__ = ["Strace"]
 

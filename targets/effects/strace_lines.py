@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from targets.effects.records import EffectKind, Observed
+from wirefence.targets.effects.records import EffectKind, Observed
 
 __all__ = ["CALLS", "Call", "Lines", "effect"]
 

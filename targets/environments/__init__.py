@@ -1,9 +1,9 @@
 """Libraries in environments of their own, each behind a worker that speaks one protocol."""
 
-from targets.environments.prepare import prepare
-from targets.environments.process import Pending, Worker
-from targets.environments.records import KINDS, Context, Facts, Kind, Observation, Usage
-from targets.environments.sides import Side
+from wirefence.targets.environments.prepare import prepare
+from wirefence.targets.environments.process import Pending, Worker
+from wirefence.targets.environments.records import KINDS, Context, Facts, Kind, Observation, Usage
+from wirefence.targets.environments.sides import Side
 
 __all__ = [
     "KINDS",

@@ -20,10 +20,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from targets.environments.installers import Installer, Request, choose, full_disk
-from targets.environments.interpreters import Interpreter
-from targets.environments.specs import Spec, normal
-from targets.errors import TargetError
+from wirefence.targets.environments.installers import Installer, Request, choose, full_disk
+from wirefence.targets.environments.interpreters import Interpreter
+from wirefence.targets.environments.specs import Spec, normal
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Environment", "default_cache", "environment"]
 

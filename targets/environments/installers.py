@@ -13,8 +13,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from targets.environments.interpreters import Interpreter
-from targets.errors import TargetError
+from wirefence.targets.environments.interpreters import Interpreter
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Installer", "Request", "choose", "full_disk"]
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from targets.errors import TargetError
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Interpreter", "find"]
 

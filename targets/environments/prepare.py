@@ -11,12 +11,12 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from targets.environments.cache import environment
-from targets.environments.interpreters import Interpreter, find
-from targets.environments.process import Worker
-from targets.environments.sides import DEFAULT, Program, Side
-from targets.environments.specs import Spec, module_of, parse
-from targets.errors import TargetError
+from wirefence.targets.environments.cache import environment
+from wirefence.targets.environments.interpreters import Interpreter, find
+from wirefence.targets.environments.process import Worker
+from wirefence.targets.environments.sides import DEFAULT, Program, Side
+from wirefence.targets.environments.specs import Spec, module_of, parse
+from wirefence.targets.errors import TargetError
 
 __all__ = ["prepare"]
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import BinaryIO
 
-from targets.environments.protocol import (
+from wirefence.targets.environments.protocol import (
     DIGEST,
     Broken,
     Channel,
@@ -28,8 +28,8 @@ from targets.environments.protocol import (
     facts,
     observations,
 )
-from targets.environments.records import Context, Facts, Observation, Program, Usage
-from targets.errors import TargetError
+from wirefence.targets.environments.records import Context, Facts, Observation, Program, Usage
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Pending", "Worker"]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 
-from targets.environments.records import KINDS, Facts, Observation
+from wirefence.targets.environments.records import KINDS, Facts, Observation
 
 __all__ = [
     "DIGEST",

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from targets.environments.mined import mined
-from targets.environments.process import Worker
-from targets.environments.records import Context, Facts, Program
+from wirefence.targets.environments.mined import mined
+from wirefence.targets.environments.process import Worker
+from wirefence.targets.environments.records import Context, Facts, Program
 
 __all__ = ["DEFAULT", "Program", "Side"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from targets.errors import TargetError
+from wirefence.targets.errors import TargetError
 
 __all__ = ["Spec", "module_of", "normal", "parse"]
 

@@ -7,9 +7,9 @@ thing that can be executed, an ``Action``, can be made by the authorization laye
 
 from __future__ import annotations
 
-from targets.gateway.document import Parse, strict_parser
-from targets.gateway.journal import Execution, Journal, Rejection
-from targets.gateway.session import ReferenceGateway, factory
+from wirefence.targets.gateway.document import Parse, strict_parser
+from wirefence.targets.gateway.journal import Execution, Journal, Rejection
+from wirefence.targets.gateway.session import ReferenceGateway, factory
 
 __all__ = [
     "Execution",

@@ -1,4 +1,4 @@
-"""The reference gateway as a stdio server: ``python -m targets.gateway``.
+"""The reference gateway as a stdio server: ``python -m wirefence.targets.gateway``.
 
 The key insight: only the gateway may write to stdout. The descriptor is moved away before anything
 else runs, and what prints to descriptor 1 after that, whoever it is, ends up on stderr.
@@ -15,10 +15,10 @@ from typing import get_args
 
 import structlog
 
-from strategies.contract import Contract, Policy, Profile
-from strategies.records import VERSIONS
-from targets.gateway.journal import Entry, Journal
-from targets.gateway.session import ReferenceGateway
+from wirefence.strategies.contract import Contract, Policy, Profile
+from wirefence.strategies.records import VERSIONS
+from wirefence.targets.gateway.journal import Entry, Journal
+from wirefence.targets.gateway.session import ReferenceGateway
 
 __all__ = ["main"]
 
@@ -50,7 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _contract(arguments: Sequence[str] | None) -> Contract:
-    parser = argparse.ArgumentParser(prog="python -m targets.gateway", description="MCP over stdio")
+    parser = argparse.ArgumentParser(
+        prog="python -m wirefence.targets.gateway", description="MCP over stdio"
+    )
     parser.add_argument("--version", choices=VERSIONS, default="2025-11-25")
     parser.add_argument("--profile", choices=get_args(Profile), default="strict")
     parser.add_argument("--policy", choices=get_args(Policy), default="close")

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import InitVar, dataclass
 from typing import Any
 
-from strategies.contract import Contract, Tool
-from targets.gateway.verdicts import RefusedError
+from wirefence.strategies.contract import Contract, Tool
+from wirefence.targets.gateway.verdicts import RefusedError
 
 __all__ = ["TOKEN_KEY", "Action", "authorize"]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from targets.gateway.verdicts import RejectedError
+from wirefence.targets.gateway.verdicts import RejectedError
 
 __all__ = [
     "MINUS_ZERO",

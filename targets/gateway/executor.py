@@ -5,8 +5,8 @@ The key insight: it decides nothing. It asks for the proof that somebody else di
 
 from __future__ import annotations
 
-from targets.gateway.authorization import Action
-from targets.records import Act
+from wirefence.targets.gateway.authorization import Action
+from wirefence.targets.records import Act
 
 __all__ = ["execute"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from targets.gateway.verdicts import RejectedError
+from wirefence.targets.gateway.verdicts import RejectedError
 
 __all__ = ["Framer", "Line", "check_line"]
 

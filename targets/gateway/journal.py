@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from targets.gateway.framing import Line
-from targets.gateway.verdicts import Layer, layer_of
+from wirefence.targets.gateway.framing import Line
+from wirefence.targets.gateway.verdicts import Layer, layer_of
 
 __all__ = ["Entry", "Execution", "Journal", "Rejection"]
 

@@ -6,10 +6,10 @@ only remembered once nothing can reject it any more; for a batch both happen on 
 
 from __future__ import annotations
 
-from strategies.contract import Contract
-from targets.gateway.message import STATELESS
-from targets.gateway.rpc import Id, Message, Notification, Request, Response
-from targets.gateway.verdicts import RejectedError
+from wirefence.strategies.contract import Contract
+from wirefence.targets.gateway.message import STATELESS
+from wirefence.targets.gateway.rpc import Id, Message, Notification, Request, Response
+from wirefence.targets.gateway.verdicts import RejectedError
 
 __all__ = ["Lifecycle"]
 

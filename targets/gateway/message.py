@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from strategies.contract import Contract
-from strategies.records import Version
-from targets.gateway.rpc import Message, Notification, Request, is_integer, is_number
-from targets.gateway.verdicts import RefusedError, RejectedError
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Version
+from wirefence.targets.gateway.rpc import Message, Notification, Request, is_integer, is_number
+from wirefence.targets.gateway.verdicts import RefusedError, RejectedError
 
 __all__ = ["STATELESS", "check_message", "check_version", "is_served"]
 

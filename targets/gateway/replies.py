@@ -11,12 +11,12 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
 
-from strategies.contract import Contract, Tool
-from strategies.records import Version
-from targets.gateway.message import STATELESS
-from targets.gateway.rpc import Id
-from targets.gateway.tools import describe
-from targets.gateway.verdicts import RefusedError, RejectedError
+from wirefence.strategies.contract import Contract, Tool
+from wirefence.strategies.records import Version
+from wirefence.targets.gateway.message import STATELESS
+from wirefence.targets.gateway.rpc import Id
+from wirefence.targets.gateway.tools import describe
+from wirefence.targets.gateway.verdicts import RefusedError, RejectedError
 
 __all__ = ["batch", "failure", "line", "success"]
 

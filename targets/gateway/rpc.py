@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from strategies.contract import Contract
-from targets.gateway.verdicts import RejectedError
+from wirefence.strategies.contract import Contract
+from wirefence.targets.gateway.verdicts import RejectedError
 
 __all__ = [
     "Id",

@@ -9,25 +9,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from strategies.contract import Contract
-from targets.gateway import replies
-from targets.gateway.authorization import authorize
-from targets.gateway.document import (
+from wirefence.strategies.contract import Contract
+from wirefence.targets.gateway import replies
+from wirefence.targets.gateway.authorization import authorize
+from wirefence.targets.gateway.document import (
     Parse,
     mark_minus_zero,
     read_document,
     spec_parser,
     strict_parser,
 )
-from targets.gateway.executor import execute
-from targets.gateway.framing import Framer, Line, check_line
-from targets.gateway.journal import Journal
-from targets.gateway.lifecycle import Lifecycle
-from targets.gateway.message import check_message, check_version, is_served
-from targets.gateway.rpc import Message, Request, read_message, reply_id
-from targets.gateway.tools import find_tool, take_arguments
-from targets.gateway.verdicts import RefusedError, RejectedError
-from targets.records import Act, Gateway, GatewayFactory
+from wirefence.targets.gateway.executor import execute
+from wirefence.targets.gateway.framing import Framer, Line, check_line
+from wirefence.targets.gateway.journal import Journal
+from wirefence.targets.gateway.lifecycle import Lifecycle
+from wirefence.targets.gateway.message import check_message, check_version, is_served
+from wirefence.targets.gateway.rpc import Message, Request, read_message, reply_id
+from wirefence.targets.gateway.tools import find_tool, take_arguments
+from wirefence.targets.gateway.verdicts import RefusedError, RejectedError
+from wirefence.targets.records import Act, Gateway, GatewayFactory
 
 __all__ = ["ReferenceGateway", "factory"]
 

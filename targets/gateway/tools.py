@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from strategies.contract import Argument, Contract, Tool
-from targets.gateway.rpc import is_integer, is_number
-from targets.gateway.verdicts import RefusedError
+from wirefence.strategies.contract import Argument, Contract, Tool
+from wirefence.targets.gateway.rpc import is_integer, is_number
+from wirefence.targets.gateway.verdicts import RefusedError
 
 __all__ = ["describe", "find_tool", "take_arguments"]
 

@@ -25,9 +25,9 @@ import rapidjson
 import simplejson
 import ujson
 
-from targets.parsers.prescan import PrescanError, behind_prescan
-from targets.parsers.pure import pure_simplejson
-from targets.parsers.typed import TYPED_MSGSPEC, TYPED_PYDANTIC, plain
+from wirefence.targets.parsers.prescan import PrescanError, behind_prescan
+from wirefence.targets.parsers.pure import pure_simplejson
+from wirefence.targets.parsers.typed import TYPED_MSGSPEC, TYPED_PYDANTIC, plain
 
 simdjson: Any
 try:

@@ -6,14 +6,14 @@ Versions are left out, since they change with the interpreter; `library_versions
 
 from __future__ import annotations
 
-from targets.parsers.configs import CONFIGS, ParserConfig
-from targets.parsers.outcomes import DEPTH
+from wirefence.targets.parsers.configs import CONFIGS, ParserConfig
+from wirefence.targets.parsers.outcomes import DEPTH
 
 __all__ = ["render_docs"]
 
 _HEAD = f"""# Parser configurations
 
-Printed by `python -m targets.parsers.docs`; a test keeps it in step with `targets/parsers/`.
+Printed by `python -m wirefence.targets.parsers.docs`; a test keeps it equal to `targets/parsers/`.
 
 An option is a parser of its own, so each combination that changes what is accepted is listed. A
 *strict* configuration keeps the layers utf8 and json of [the contract](contract.md) under profile
@@ -40,7 +40,7 @@ def _row(config: ParserConfig) -> str:
 
 def _error(error: type[BaseException]) -> str:
     module = error.__module__.split(".")[0]
-    return error.__name__ if module in ("builtins", "targets") else f"{module}.{error.__name__}"
+    return error.__name__ if module in ("builtins", "wirefence") else f"{module}.{error.__name__}"
 
 
 if __name__ == "__main__":

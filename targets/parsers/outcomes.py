@@ -10,9 +10,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
-from targets.parsers.canonical import encode
-from targets.parsers.configs import ParserConfig
-from targets.records import Outcome
+from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.configs import ParserConfig
+from wirefence.targets.records import Outcome
 
 __all__ = ["DEPTH", "at_depth", "dangerous", "outcome", "outcomes"]
 

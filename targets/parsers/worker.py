@@ -25,17 +25,19 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from targets.errors import TargetError
-from targets.parsers.configs import BY_NAME, Parse, ParserConfig
-from targets.parsers.outcomes import at_depth, outcome
-from targets.records import Outcome
+from wirefence.targets.errors import TargetError
+from wirefence.targets.parsers.configs import BY_NAME, Parse, ParserConfig
+from wirefence.targets.parsers.outcomes import at_depth, outcome
+from wirefence.targets.records import Outcome
 
 __all__ = ["isolated_outcomes"]
 
 _SIZE = struct.Struct("<I")
-_ROOT = Path(__file__).resolve().parents[2]
+_PLACE = Path(__file__).absolute().parents[3]
+"""The folder in which a child finds our package, also where it is not installed."""
+
 _children: dict[int, _Child] = {}
-_COMMAND = (sys.executable, "-m", "targets.parsers.worker")
+_COMMAND = (sys.executable, "-m", "wirefence.targets.parsers.worker")
 _START_SECONDS = 60.0
 
 
@@ -91,7 +93,7 @@ class _Child:
             [*_COMMAND, str(thread_stack)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            cwd=_ROOT,
+            cwd=_PLACE,
             start_new_session=True,  # Ctrl-C is for us alone, and so is what to say of it
         )
         if self._answer(_START_SECONDS) is None:

@@ -6,10 +6,10 @@ in which nothing must be found. ``render`` makes their page.
 
 from __future__ import annotations
 
-from targets.planted import acting, answering, document, wire
-from targets.planted.base import MiniGateway
-from targets.planted.records import Planted
-from targets.planted.registry import planted_in, render
+from wirefence.targets.planted import acting, answering, document, wire
+from wirefence.targets.planted.base import MiniGateway
+from wirefence.targets.planted.records import Planted
+from wirefence.targets.planted.registry import planted_in, render
 
 __all__ = ["BY_NAME", "HEALTHY", "PLANTED", "MiniGateway", "Planted", "render"]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from strategies.contract import Argument, Contract, Tool
-from targets.planted.base import MiniGateway
-from targets.planted.records import Message, Refused, Rejected, Session
-from targets.planted.registry import planted
-from targets.planted.shapes import PROTOCOL, TOKEN
-from targets.records import Act
+from wirefence.strategies.contract import Argument, Contract, Tool
+from wirefence.targets.planted.base import MiniGateway
+from wirefence.targets.planted.records import Message, Refused, Rejected, Session
+from wirefence.targets.planted.registry import planted
+from wirefence.targets.planted.shapes import PROTOCOL, TOKEN
+from wirefence.targets.records import Act
 
 __all__: list[str] = []
 

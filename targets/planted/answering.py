@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from targets.planted.base import MiniGateway
-from targets.planted.records import Message, Rejected
-from targets.planted.registry import planted
+from wirefence.targets.planted.base import MiniGateway
+from wirefence.targets.planted.records import Message, Rejected
+from wirefence.targets.planted.registry import planted
 
 __all__: list[str] = []
 

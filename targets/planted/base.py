@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from strategies.contract import Contract, Tool
-from targets.planted.reading import Reader
-from targets.planted.records import Message, Refused, Rejected, Session
-from targets.planted.shapes import (
+from wirefence.strategies.contract import Contract, Tool
+from wirefence.targets.planted.reading import Reader
+from wirefence.targets.planted.records import Message, Refused, Rejected, Session
+from wirefence.targets.planted.shapes import (
     CLIENT_INFO,
     NOTIFICATIONS,
     PARAMS,
@@ -27,7 +27,7 @@ from targets.planted.shapes import (
     has_argument_type,
     is_text_or_integer,
 )
-from targets.records import Act
+from wirefence.targets.records import Act
 
 __all__ = ["MiniGateway"]
 

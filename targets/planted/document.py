@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from targets.planted.base import MiniGateway
-from targets.planted.reading import MinusZero
-from targets.planted.records import Message, Rejected, Session
-from targets.planted.registry import planted
+from wirefence.targets.planted.base import MiniGateway
+from wirefence.targets.planted.reading import MinusZero
+from wirefence.targets.planted.records import Message, Rejected, Session
+from wirefence.targets.planted.registry import planted
 
 __all__: list[str] = []
 

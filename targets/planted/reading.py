@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from strategies.contract import Contract
-from targets.planted.records import Message, Rejected
+from wirefence.strategies.contract import Contract
+from wirefence.targets.planted.records import Message, Rejected
 
 __all__ = ["MinusZero", "Reader"]
 

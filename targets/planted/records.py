@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from strategies.contract import Policy
-from strategies.records import Version
-from targets.records import GatewayFactory
+from wirefence.strategies.contract import Policy
+from wirefence.strategies.records import Version
+from wirefence.targets.records import GatewayFactory
 
 __all__ = ["Message", "Planted", "Refused", "Rejected", "Session"]
 

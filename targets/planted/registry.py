@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from strategies.contract import Policy
-from strategies.records import Version
-from targets.planted.base import MiniGateway
-from targets.planted.records import Planted
+from wirefence.strategies.contract import Policy
+from wirefence.strategies.records import Version
+from wirefence.targets.planted.base import MiniGateway
+from wirefence.targets.planted.records import Planted
 
 __all__ = ["planted", "planted_in", "render"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from strategies.contract import Argument
-from strategies.records import Version
+from wirefence.strategies.contract import Argument
+from wirefence.strategies.records import Version
 
 __all__ = [
     "CLIENT_INFO",

@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from targets.planted.base import MiniGateway
-from targets.planted.records import Message, Rejected
-from targets.planted.registry import planted
+from wirefence.targets.planted.base import MiniGateway
+from wirefence.targets.planted.records import Message, Rejected
+from wirefence.targets.planted.registry import planted
 
 __all__: list[str] = []
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from fuzz.compare.run import Budget, Explorer
-from fuzz.compare.seeds import FAMILIES
-from fuzz.compare.sides import Form, Lane, Team
-from fuzz.compare.stream import Batch, batches
-from targets.environments import Observation, Usage
-from targets.environments.protocol import digest_of
-from targets.parsers.canonical import encode
+from wirefence.fuzz.compare.run import Budget, Explorer
+from wirefence.fuzz.compare.seeds import FAMILIES
+from wirefence.fuzz.compare.sides import Form, Lane, Team
+from wirefence.fuzz.compare.stream import Batch, batches
+from wirefence.targets.environments import Observation, Usage
+from wirefence.targets.environments.protocol import digest_of
+from wirefence.targets.parsers.canonical import encode
 
 Read = Callable[[bytes], Observation]
 

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from fuzz.compare.classes import EFFECTS, effect_of, subject, why
-from fuzz.compare.shrink import shrink
-from fuzz.compare.traits import TRAITS, squeezed, traits
-from fuzz.compare.values import shown, value_effect
-from targets.environments import Observation
-from targets.parsers.canonical import encode
+from wirefence.fuzz.compare.classes import EFFECTS, effect_of, subject, why
+from wirefence.fuzz.compare.shrink import shrink
+from wirefence.fuzz.compare.traits import TRAITS, squeezed, traits
+from wirefence.fuzz.compare.values import shown, value_effect
+from wirefence.targets.environments import Observation
+from wirefence.targets.parsers.canonical import encode
 
 
 def _nested(depth):

@@ -11,9 +11,9 @@ from html.parser import HTMLParser
 import click
 import pytest
 
-from fuzz.cli import cli
-from fuzz.errors import UsageError
-from targets.errors import TargetError
+from wirefence.fuzz.cli import cli
+from wirefence.fuzz.errors import UsageError
+from wirefence.targets.errors import TargetError
 
 NAN = ("compare", "json", "simplejson", "--input", "4e614e")
 
@@ -70,15 +70,17 @@ def test_no_difference_is_a_verdict_of_a_whole_run_only(run, monkeypatch, raw, i
         self.only([raw])
         self.tally.interrupted = interrupted
 
-    monkeypatch.setattr("fuzz.compare.session._speeds", lambda _: [])
-    monkeypatch.setattr("fuzz.compare.session._written", lambda *_: None)
-    monkeypatch.setattr("fuzz.compare.run.Explorer.run", explore)
+    monkeypatch.setattr("wirefence.fuzz.compare.session._speeds", lambda _: [])
+    monkeypatch.setattr("wirefence.fuzz.compare.session._written", lambda *_: None)
+    monkeypatch.setattr("wirefence.fuzz.compare.run.Explorer.run", explore)
     assert run("compare", "json", "orjson", "--seconds", "3")[0] == code
 
 
 def test_lines_of_transcripts_that_are_left_out_are_said(monkeypatch, tmp_path, capsys):
     (tmp_path / "x.transcript").write_text("> C:\\x\n> \\\n")
-    monkeypatch.setattr("fuzz.commands.compare.prepare", lambda *_, **__: pytest.fail("too late"))
+    monkeypatch.setattr(
+        "wirefence.fuzz.commands.compare.prepare", lambda *_, **__: pytest.fail("too late")
+    )
     with pytest.raises(pytest.fail.Exception):
         cli.main([*NAN, "--corpus", str(tmp_path)], standalone_mode=False)
     assert "2 lines of transcripts are not escaped" in capsys.readouterr().err
@@ -88,7 +90,7 @@ def test_ctrl_c_while_speed_is_measured_ends_the_comparison(run, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fuzz.compare.session.measure", interrupted)
+    monkeypatch.setattr("wirefence.fuzz.compare.session.measure", interrupted)
     with pytest.raises(click.exceptions.Abort):
         run("compare", "json", "simplejson", "--seconds", "3")
 
@@ -212,7 +214,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_run(
 
 
 def test_told_to_end_it_reports_what_it_has(tmp_path):
-    words = [sys.executable, "-m", "fuzz", "compare", "json", "simplejson", "--seconds", "600"]
+    words = [sys.executable, "-m", "wirefence", "compare", "json", "simplejson", "--seconds", "600"]
     process = subprocess.Popen(
         words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

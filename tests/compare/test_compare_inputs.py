@@ -12,15 +12,15 @@ from random import Random
 
 import pytest
 
-from fuzz.compare.corpus import reproducers, traffic, unreadable
-from fuzz.compare.exhaustive import SHAPES, in_short
-from fuzz.compare.mutation import block
-from fuzz.compare.notation import parse, readable, spelled
-from fuzz.compare.seeds import FAMILIES
-from fuzz.compare.seeds.numbers import decimal, halfway, integer
-from fuzz.compare.stream import Origin, batches, stream
-from fuzz.errors import UsageError
-from strategies.exhaustive import count
+from wirefence.fuzz.compare.corpus import reproducers, traffic, unreadable
+from wirefence.fuzz.compare.exhaustive import SHAPES, in_short
+from wirefence.fuzz.compare.mutation import block
+from wirefence.fuzz.compare.notation import parse, readable, spelled
+from wirefence.fuzz.compare.seeds import FAMILIES
+from wirefence.fuzz.compare.seeds.numbers import decimal, halfway, integer
+from wirefence.fuzz.compare.stream import Origin, batches, stream
+from wirefence.fuzz.errors import UsageError
+from wirefence.strategies.exhaustive import count
 
 # Classes of readers with types, of line readers and of writers: no bytes of a document show them.
 NOT_BYTES = {

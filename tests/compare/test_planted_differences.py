@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from fuzz.compare.records import Item
-from fuzz.compare.stream import Batch
-from targets.environments import Observation
 from tests.compare.fakes import explored, known_inputs, plain, replaced, when, with_loads
+from wirefence.fuzz.compare.records import Item
+from wirefence.fuzz.compare.stream import Batch
+from wirefence.targets.environments import Observation
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from fuzz.compare.run import Budget, Explorer
-from fuzz.compare.sides import team
-from fuzz.compare.writing import written
-from targets.environments import prepare
-from targets.errors import TargetError
 from tests.compare.fakes import known_inputs
 from tests.environments.absence import skip_where_absent
+from wirefence.fuzz.compare.run import Budget, Explorer
+from wirefence.fuzz.compare.sides import team
+from wirefence.fuzz.compare.writing import written
+from wirefence.targets.environments import prepare
+from wirefence.targets.errors import TargetError
 
 MOST = 300
 """Inputs of each family of known divergences, evenly spread."""

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.coverage.orders import Orders, environment
-from fuzz.coverage.process import executable
+from wirefence.fuzz.coverage.orders import Orders, environment
+from wirefence.fuzz.coverage.process import executable
 
 HOSTILE = r'''
 """Gateways that are healthy until a line feed comes (every session has one)."""
 import os, signal, sys, time
-from targets.planted import HEALTHY
+from wirefence.targets.planted import HEALTHY
 
 class Gateway:
     def __init__(self, act, contract, harm):

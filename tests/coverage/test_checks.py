@@ -6,13 +6,13 @@ import random
 
 import pytest
 
-from fuzz.coverage.checks import NAMES, check_of, cuts_of, version_of
-from fuzz.coverage.mutator import Mutator
-from fuzz.coverage.process import seeds_of
-from fuzz.errors import UsageError
-from fuzz.store import case_from_bytes
-from oracles.records import Finding
-from strategies.records import VERSIONS
+from wirefence.fuzz.coverage.checks import NAMES, check_of, cuts_of, version_of
+from wirefence.fuzz.coverage.mutator import Mutator
+from wirefence.fuzz.coverage.process import seeds_of
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import VERSIONS
 
 
 def scramble(data: bytes, most: int) -> bytes:

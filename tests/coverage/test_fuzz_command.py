@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.cli import cli
-from fuzz.commands import fuzz as fuzz_command
-from fuzz.coverage.explore import Pool, Request, explore
-from fuzz.coverage.marker import Sighting
-from fuzz.coverage.process import Progress
-from fuzz.errors import UsageError
-from fuzz.events import Event, Explored, Finished, Found, Started, Tally
-from fuzz.store import Store, read_case
-from targets.errors import TargetError
+from wirefence.fuzz.cli import cli
+from wirefence.fuzz.commands import fuzz as fuzz_command
+from wirefence.fuzz.coverage.explore import Pool, Request, explore
+from wirefence.fuzz.coverage.marker import Sighting
+from wirefence.fuzz.coverage.process import Progress
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.events import Event, Explored, Finished, Found, Started, Tally
+from wirefence.fuzz.store import Store, read_case
+from wirefence.targets.errors import TargetError
 
 ROOT = Path(__file__).resolve().parents[2]
 GUARD = 240.0
@@ -168,7 +168,15 @@ def running(word: str) -> list[int]:
 def test_sigkill_loses_nothing_that_was_saved_and_a_second_start_resumes(hostile: Path) -> None:
     out, corpus = hostile / "out", hostile / "corpus"
     words = (
-        *(sys.executable, "-m", "fuzz", "fuzz", "fuzz_session", "--target", "planted:acts-twice"),
+        *(
+            sys.executable,
+            "-m",
+            "wirefence",
+            "fuzz",
+            "fuzz_session",
+            "--target",
+            "planted:acts-twice",
+        ),
         *("--out", str(out), "--corpus", str(corpus), "--workers", "1", "--format", "json"),
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -213,8 +221,8 @@ def test_sigkill_loses_nothing_that_was_saved_and_a_second_start_resumes(hostile
 PARENT = """
 import sys, time
 from pathlib import Path
-from fuzz.coverage.orders import Orders
-from fuzz.coverage.process import Job, Process
+from wirefence.fuzz.coverage.orders import Orders
+from wirefence.fuzz.coverage.process import Job, Process
 process = Process(Job("fuzz_gateway", Orders(targets=("planted:healthy",)), Path(sys.argv[1])))
 while not process.look().sighting.begun:
     time.sleep(0.1)

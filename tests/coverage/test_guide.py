@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.campaign import Budget, campaign
-from fuzz.coverage import guide
-from fuzz.coverage.guide import GRAMMAR, Fruit, guide_for, names_for
-from fuzz.events import Event, Finished, Progress
-from fuzz.plan import Plan
-from fuzz.store import Store
+from wirefence.fuzz.campaign import Budget, campaign
+from wirefence.fuzz.coverage import guide
+from wirefence.fuzz.coverage.guide import GRAMMAR, Fruit, guide_for, names_for
+from wirefence.fuzz.events import Event, Finished, Progress
+from wirefence.fuzz.plan import Plan
+from wirefence.fuzz.store import Store
 
 NAMES = (GRAMMAR, "fuzz_parsers", "fuzz_gateway")
 

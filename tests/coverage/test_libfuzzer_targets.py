@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.coverage.checks import NAMES
-from fuzz.coverage.corpus import merge
-from fuzz.coverage.entry import under_test
-from fuzz.coverage.orders import Orders
-from fuzz.coverage.process import Job, executable, seeds_of
-from fuzz.store import Store
-from targets.errors import TargetError
+from wirefence.fuzz.coverage.checks import NAMES
+from wirefence.fuzz.coverage.corpus import merge
+from wirefence.fuzz.coverage.entry import under_test
+from wirefence.fuzz.coverage.orders import Orders
+from wirefence.fuzz.coverage.process import Job, executable, seeds_of
+from wirefence.fuzz.store import Store
+from wirefence.targets.errors import TargetError
 
 LEAVES = "hostile:leaves|liveness|live-crash|exit"
 
@@ -30,15 +30,18 @@ def test_a_healthy_target_runs_its_seeds_and_ends_with_0(target, hostile: Path) 
     ran = target("fuzz_gateway", "-runs=60", "corpus", str(seeds_of("fuzz_gateway")))
     assert ran.code == 0, ran.log[-2_000:]
     assert "DONE" in ran.log
-    assert "targets.gateway.session" in ran.log  # what is under test is instrumented
+    assert "wirefence.targets.gateway.session" in ran.log  # what is under test is instrumented
+
+
+TARGETS = "wirefence.targets"
 
 
 def test_a_library_that_no_target_is_stays_uninstrumented() -> None:
     every = under_test("fuzz_parsers", ())
-    assert set(every) == {"targets", "simplejson", "json"} == set(under_test(NAMES[0], ["parsers"]))
-    assert set(under_test("fuzz_parsers", ["orjson", "json[strict]"])) == {"targets", "json"}
-    assert under_test("fuzz_parsers", ["orjson", "msgspec"]) == ("targets",)
-    assert under_test("fuzz_judge", ["planted:healthy"]) == ("targets", "oracles")
+    assert set(every) == {TARGETS, "simplejson", "json"} == set(under_test(NAMES[0], ["parsers"]))
+    assert set(under_test("fuzz_parsers", ["orjson", "json[strict]"])) == {TARGETS, "json"}
+    assert under_test("fuzz_parsers", ["orjson", "msgspec"]) == (TARGETS,)
+    assert under_test("fuzz_judge", ["planted:healthy"]) == (TARGETS, "wirefence.oracles")
 
 
 def test_without_a_store_the_first_finding_is_a_crash_with_its_signature(
@@ -117,8 +120,8 @@ def test_a_merge_that_did_nothing_is_noticed(
     source.mkdir()
     (source / "one").write_bytes(b"[1]\n")
     edges = iter((50, 10, 50))
-    monkeypatch.setattr("fuzz.coverage.corpus.covered", lambda *_: next(edges))
-    monkeypatch.setattr("fuzz.coverage.corpus._call", lambda *_: "")
+    monkeypatch.setattr("wirefence.fuzz.coverage.corpus.covered", lambda *_: next(edges))
+    monkeypatch.setattr("wirefence.fuzz.coverage.corpus._call", lambda *_: "")
     merged = merge(Job("fuzz_gateway", Orders(), hostile / "corpus"), (source,))
     assert (merged.kept, merged.after, merged.edges_out) == (True, 1, 50)
     assert "all kept" in merged.sentence()

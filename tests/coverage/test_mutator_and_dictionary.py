@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.coverage import dictionary
-from fuzz.coverage.behaviour import COUNTERS, Behaviours
-from fuzz.coverage.mutator import Form, Mutator
-from strategies.json_text import DICTIONARY, load_words
+from wirefence.fuzz.coverage import dictionary
+from wirefence.fuzz.coverage.behaviour import COUNTERS, Behaviours
+from wirefence.fuzz.coverage.mutator import Form, Mutator
+from wirefence.strategies.json_text import DICTIONARY, load_words
 
 SESSION = (
     b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"record","arguments":'

@@ -9,9 +9,9 @@ from collections import Counter
 
 import pytest
 
-from fuzz.coverage.checks import NAMES, Name
-from fuzz.coverage.stages import BUDGET, OUT_OF_REACH, Hunt, as_table, hunt, stages_of
-from targets.planted import BY_NAME, PLANTED
+from wirefence.fuzz.coverage.checks import NAMES, Name
+from wirefence.fuzz.coverage.stages import BUDGET, OUT_OF_REACH, Hunt, as_table, hunt, stages_of
+from wirefence.targets.planted import BY_NAME, PLANTED
 
 FEW = 400
 """Inputs: between a fiftieth and a hundredth of what a target runs in a minute."""

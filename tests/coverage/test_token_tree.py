@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from fuzz.coverage.edits import EDITS, Hand, apply
-from fuzz.coverage.fresh import Fresh
-from fuzz.coverage.line_edits import LINE_EDITS
-from fuzz.coverage.tree import is_json, read_tree
-from strategies.source import RandomSource
+from wirefence.fuzz.coverage.edits import EDITS, Hand, apply
+from wirefence.fuzz.coverage.fresh import Fresh
+from wirefence.fuzz.coverage.line_edits import LINE_EDITS
+from wirefence.fuzz.coverage.tree import is_json, read_tree
+from wirefence.strategies.source import RandomSource
 
 MESSAGE = b'{"jsonrpc":"2.0","id":1,"params":{"list":[1,true,"x"],"n":{}}}'
 

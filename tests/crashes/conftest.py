@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.cli import cli
-from fuzz.crashes.rerun import Subject, findings_of
-from fuzz.crashes.schema import describe
-from fuzz.crashes.shelf import Entry
-from fuzz.store import Store, case_from_bytes
+from wirefence.fuzz.cli import cli
+from wirefence.fuzz.crashes.rerun import Subject, findings_of
+from wirefence.fuzz.crashes.schema import describe
+from wirefence.fuzz.crashes.shelf import Entry
+from wirefence.fuzz.store import Store, case_from_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDSHAKE = (
@@ -30,7 +30,7 @@ SUSPECT = r'''
 """Gateways with faults that planted ones do not have."""
 import os
 from pathlib import Path
-from targets.planted import HEALTHY
+from wirefence.targets.planted import HEALTHY
 
 class Gateway:
     def __init__(self, act, contract, harm):

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fuzz.crashes.cuts import after_every_byte
-from fuzz.crashes.reduce import Reduced, reduce
-from fuzz.drivers import block
-from fuzz.examine import Examiner, GatewayTarget
-from fuzz.store import case_from_bytes
-from oracles.records import Finding
-from strategies.records import Case
-from targets.planted import BY_NAME, PLANTED, Planted
+from wirefence.fuzz.crashes.cuts import after_every_byte
+from wirefence.fuzz.crashes.reduce import Reduced, reduce
+from wirefence.fuzz.drivers import block
+from wirefence.fuzz.examine import Examiner, GatewayTarget
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case
+from wirefence.targets.planted import BY_NAME, PLANTED, Planted
 
 TABLE = Path(__file__).with_name("minimal.json")
 _SEED, _BLOCKS, _LONGEST = 7, 60, 1_500

@@ -18,18 +18,18 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-from fuzz.crashes.bucket import Asker, faults_of, sort
-from fuzz.crashes.cuts import after_every_byte
-from fuzz.crashes.schema import describe
-from fuzz.crashes.shelf import Entry, scan
-from fuzz.crashes.simpler import order
-from fuzz.errors import FOUND, NOTHING
-from fuzz.examine import Examiner, GatewayTarget
-from fuzz.store import case_from_bytes
-from oracles.records import Finding
-from strategies.records import VERSIONS, Case
-from targets.planted import BY_NAME, PLANTED
-from targets.planted.records import Planted
+from wirefence.fuzz.crashes.bucket import Asker, faults_of, sort
+from wirefence.fuzz.crashes.cuts import after_every_byte
+from wirefence.fuzz.crashes.schema import describe
+from wirefence.fuzz.crashes.shelf import Entry, scan
+from wirefence.fuzz.crashes.simpler import order
+from wirefence.fuzz.errors import FOUND, NOTHING
+from wirefence.fuzz.examine import Examiner, GatewayTarget
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import VERSIONS, Case
+from wirefence.targets.planted import BY_NAME, PLANTED
+from wirefence.targets.planted.records import Planted
 
 TABLE = Path(__file__).with_name("symptoms.json")
 _LONGEST, _MOST, _CASES = 2_000, 10, 2_000
@@ -165,7 +165,7 @@ def _store(folder: Path, cases: int) -> Path:
         ("campaign", "--target", f"planted:{folder.name}", "--cases", cases, "--out", part),
         ("minimize", "--all", "--from", part),
     ):
-        command = [sys.executable, "-m", "fuzz", *map(str, words), "--workers", "1"]
+        command = [sys.executable, "-m", "wirefence", *map(str, words), "--workers", "1"]
         ended = subprocess.run(command, capture_output=True, check=False)
         if ended.returncode not in (NOTHING, FOUND):
             raise SystemExit(ended.stderr.decode(errors="replace"))

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.crashes.shelf import scan
-from fuzz.errors import UsageError
-from fuzz.store import Store, case_from_bytes
-from oracles.records import finding
 from tests.crashes.conftest import Git, Wirefence, filed, noisy
+from wirefence.fuzz.crashes.shelf import scan
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.oracles.records import finding
 
 FINDINGS = Path(".wirefence/findings")
 
@@ -95,7 +95,9 @@ def test_a_hook_that_refuses_is_told_and_nothing_changes(here, git: Git, wirefen
 
 def test_without_a_repository_it_says_so_before_any_work(here, wirefence: Wirefence, monkeypatch):
     filed(here / FINDINGS, b"NaN", "parser:ujson", "nan")
-    monkeypatch.setattr("fuzz.commands.crashes.sort_out", lambda *_, **__: pytest.fail("worked"))
+    monkeypatch.setattr(
+        "wirefence.fuzz.commands.crashes.sort_out", lambda *_, **__: pytest.fail("worked")
+    )
     with pytest.raises(UsageError, match="git"):
         wirefence("crashes", "commit")
 
@@ -105,7 +107,7 @@ def test_killed_at_any_moment_the_tree_is_clean_and_the_next_call_commits(
     here, git: Git, share: float, wirefence: Wirefence
 ):
     filed(here / FINDINGS, b"NaN", "parser:ujson", "nan")
-    command = [sys.executable, "-m", "fuzz", "crashes", "commit", "--branch", "timing"]
+    command = [sys.executable, "-m", "wirefence", "crashes", "commit", "--branch", "timing"]
     begun = time.monotonic()
     subprocess.run(command, check=True, capture_output=True)
     whole = time.monotonic() - begun

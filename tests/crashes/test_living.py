@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from fuzz.crashes import living as module
-from fuzz.crashes.living import Living
-from fuzz.crashes.minimize import Minimized, Terms, _Session, minimize
-from fuzz.crashes.rerun import Runners, Subject, findings_of
-from fuzz.crashes.schema import describe
-from fuzz.crashes.shelf import Entry
-from fuzz.store import Store, case_from_bytes
-from oracles.records import Finding
-from oracles.session import judge_session
-from strategies.contract import Contract
-from strategies.records import Case
-from targets.command.records import Launch
-from targets.errors import TargetError
 from tests.crashes.conftest import CALL, HANDSHAKE
 from tests.crashes.test_other_subjects import OPTIONS, SERVER
+from wirefence.fuzz.crashes import living as module
+from wirefence.fuzz.crashes.living import Living
+from wirefence.fuzz.crashes.minimize import Minimized, Terms, _Session, minimize
+from wirefence.fuzz.crashes.rerun import Runners, Subject, findings_of
+from wirefence.fuzz.crashes.schema import describe
+from wirefence.fuzz.crashes.shelf import Entry
+from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.oracles.records import Finding
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Case
+from wirefence.targets.command.records import Launch
+from wirefence.targets.errors import TargetError
 
 NAN = (CALL % (77, 77)).replace(b'"params":{', b'"params":{"ttl":NaN,')
 CASE = case_from_bytes(b"x\n")

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from targets.planted import PLANTED
 from tests.crashes.conftest import CALL, HANDSHAKE
 from tests.crashes.minimal import Form, table
+from wirefence.targets.planted import PLANTED
 
 TABLE = table()
 ELSEWHERE = {"buffers-without-bound"}

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.crashes.minimize import Minimized, Terms, minimize
-from fuzz.crashes.replay import CHANGED, FIXED, STILL, exit_code, replay_all
-from fuzz.crashes.schema import describe
-from fuzz.crashes.shelf import Entry, scan
-from fuzz.errors import UsageError
-from fuzz.store import Store, case_from_bytes
-from oracles.records import finding
-from targets.errors import TargetError
 from tests.crashes.conftest import Wirefence, filed, noisy
+from wirefence.fuzz.crashes.minimize import Minimized, Terms, minimize
+from wirefence.fuzz.crashes.replay import CHANGED, FIXED, STILL, exit_code, replay_all
+from wirefence.fuzz.crashes.schema import describe
+from wirefence.fuzz.crashes.shelf import Entry, scan
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.oracles.records import finding
+from wirefence.targets.errors import TargetError
 
 
 def minimized(entry: Entry, **terms: object) -> Minimized:
@@ -137,7 +137,7 @@ def test_ended_at_any_moment_nothing_is_lost(here: Path, end: signal.Signals):
     entry = filed(
         here / "f", noisy(b"nonsense\n", 60), "planted:skips-bad-lines", "act-after-close"
     )
-    command = [sys.executable, "-m", "fuzz", "minimize", str(entry.path), "--workers", "1"]
+    command = [sys.executable, "-m", "wirefence", "minimize", str(entry.path), "--workers", "1"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     until = time.monotonic() + 240
     while entry.path.stat().st_size == len(entry.case.data) and time.monotonic() < until:

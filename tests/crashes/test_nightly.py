@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fuzz.campaign import Budget, campaign
-from fuzz.crashes import nightly as module
-from fuzz.crashes.config import Nightly, load
-from fuzz.crashes.nightly import nightly
-from fuzz.crashes.schema import Status
-from fuzz.crashes.shelf import scan
-from fuzz.errors import UsageError
-from fuzz.events import Finished, Listener, Tally
-from fuzz.plan import Plan
-from fuzz.store import Store
 from tests.crashes.conftest import CALL, ROOT, Git, Wirefence, filed, noisy
+from wirefence.fuzz.campaign import Budget, campaign
+from wirefence.fuzz.crashes import nightly as module
+from wirefence.fuzz.crashes.config import Nightly, load
+from wirefence.fuzz.crashes.nightly import nightly
+from wirefence.fuzz.crashes.schema import Status
+from wirefence.fuzz.crashes.shelf import scan
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.events import Finished, Listener, Tally
+from wirefence.fuzz.plan import Plan
+from wirefence.fuzz.store import Store
 
 QUICK = """
 [nightly]
@@ -139,7 +139,9 @@ def test_a_reproducer_that_cannot_be_used_exits_2(here, wirefence: Wirefence):
 def test_two_rounds_on_one_directory_are_refused(here):
     (here / "wirefence.toml").write_text(QUICK.replace("3.0", "30.0"))
     process = subprocess.Popen(
-        [sys.executable, "-m", "fuzz", "nightly"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", "wirefence", "nightly"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     try:
         notes = here / ".wirefence/nightly.json"
@@ -156,7 +158,9 @@ def test_two_rounds_on_one_directory_are_refused(here):
 def test_a_round_that_was_killed_goes_on_with_what_is_left(here, monkeypatch: pytest.MonkeyPatch):
     configure(here, seconds=600.0)
     process = subprocess.Popen(
-        [sys.executable, "-m", "fuzz", "nightly"], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", "wirefence", "nightly"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     notes, findings = here / ".wirefence/nightly.json", here / ".wirefence/findings"
     until = time.monotonic() + 240

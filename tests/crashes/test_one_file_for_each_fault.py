@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.crashes.bucket import Asker, sort
-from fuzz.crashes.schema import describe
-from fuzz.crashes.shelf import Entry
-from fuzz.store import case_from_bytes
-from oracles.records import Finding
-from targets.planted import BY_NAME, PLANTED
-from targets.planted.records import Planted
 from tests.crashes import symptoms
 from tests.crashes.symptoms import Subject, cases
+from wirefence.fuzz.crashes.bucket import Asker, sort
+from wirefence.fuzz.crashes.schema import describe
+from wirefence.fuzz.crashes.shelf import Entry
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.records import Finding
+from wirefence.targets.planted import BY_NAME, PLANTED
+from wirefence.targets.planted.records import Planted
 
 ELSEWHERE = {"buffers-without-bound"}
 """Shows only in frames of a megabyte."""

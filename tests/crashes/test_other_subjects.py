@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.crashes.adding import Wanted, add
-from fuzz.crashes.bucket import faults_of
-from fuzz.crashes.minimize import Terms, minimize
-from fuzz.crashes.replay import ERROR, FIXED, STILL, replay_all
-from fuzz.crashes.rerun import Subject, findings_of
-from fuzz.crashes.schema import describe
-from fuzz.crashes.shelf import Entry, scan
-from fuzz.crashes.sides import differences
-from fuzz.errors import UsageError
-from fuzz.store import Store, case_from_bytes, read_case
-from oracles.records import Finding
-from targets.command.records import Launch
-from targets.environments import Side, prepare
-from targets.errors import TargetError
 from tests.crashes.conftest import CALL, HANDSHAKE, ROOT, Wirefence
+from wirefence.fuzz.crashes.adding import Wanted, add
+from wirefence.fuzz.crashes.bucket import faults_of
+from wirefence.fuzz.crashes.minimize import Terms, minimize
+from wirefence.fuzz.crashes.replay import ERROR, FIXED, STILL, replay_all
+from wirefence.fuzz.crashes.rerun import Subject, findings_of
+from wirefence.fuzz.crashes.schema import describe
+from wirefence.fuzz.crashes.shelf import Entry, scan
+from wirefence.fuzz.crashes.sides import differences
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.store import Store, case_from_bytes, read_case
+from wirefence.oracles.records import Finding
+from wirefence.targets.command.records import Launch
+from wirefence.targets.environments import Side, prepare
+from wirefence.targets.errors import TargetError
 
 SIDES = ("json", "orjson")
 SERVER = ROOT / "tests" / "gate" / "servers" / "server.py"
@@ -80,7 +80,7 @@ class TestADifferenceOfTwoSides:
             caches.append(cache)
             return prepare(spec, python=python)
 
-        for module in ("fuzz.commands.compare", "fuzz.crashes.sides"):
+        for module in ("wirefence.fuzz.commands.compare", "wirefence.fuzz.crashes.sides"):
             monkeypatch.setattr(f"{module}.prepare", prepared)
         given = ("--input", "4e614e", "--out", "kept", "--cache", "elsewhere")
         assert wirefence("compare", *SIDES, *given).code == 1
@@ -171,7 +171,7 @@ class TestWhatAServerWrote:
 
 def test_a_play_of_an_attack_is_left_as_it_was(tmp_path: Path, monkeypatch):
     found = Finding("client", "took-it", "c", "c|client|took-it|x", "s")
-    shows = "fuzz.crashes.minimize.Runners.run"
+    shows = "wirefence.fuzz.crashes.minimize.Runners.run"
     monkeypatch.setattr(shows, lambda _runners, cases: [[found]] * len(cases))
     case = case_from_bytes(b"x\n" * 9, direction="server-to-client")
     options = {"attack": "some", "at": "call"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz.crashes.causes import READINGS
+from wirefence.fuzz.crashes.causes import READINGS
 
 BY_NAME = {reading.name: reading for reading in READINGS}
 NAMES = b'{"a":'

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from fuzz.crashes.reduce import Reduced, reduce
-from fuzz.crashes.same import divergences
-from fuzz.crashes.simpler import order
-from fuzz.crashes.tree import nodes, tokens
-from fuzz.store import case_from_bytes
-from oracles.document import judge_document
+from wirefence.fuzz.crashes.reduce import Reduced, reduce
+from wirefence.fuzz.crashes.same import divergences
+from wirefence.fuzz.crashes.simpler import order
+from wirefence.fuzz.crashes.tree import nodes, tokens
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.document import judge_document
 
 FRAME = json.dumps(
     {

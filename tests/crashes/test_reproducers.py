@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from fuzz.crashes.replay import Replayed, replay
-from fuzz.crashes.rerun import Runners, subject_of
-from fuzz.crashes.shelf import Entry, scan
-from fuzz.crashes.show import as_index, escaped
-from targets.errors import TargetError
 from tests.crashes.conftest import ROOT
 from tests.environments.absence import skip_where_absent
 from tests.servers.catalogue import BY_NAME
 from tests.servers.prepare import prepare
+from wirefence.fuzz.crashes.replay import Replayed, replay
+from wirefence.fuzz.crashes.rerun import Runners, subject_of
+from wirefence.fuzz.crashes.shelf import Entry, scan
+from wirefence.fuzz.crashes.show import as_index, escaped
+from wirefence.targets.errors import TargetError
 
 FOLDER = ROOT / "crashes"
 SHELF = scan(FOLDER)

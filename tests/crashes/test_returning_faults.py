@@ -10,19 +10,19 @@ import click
 import pytest
 from msgspec.structs import replace
 
-from fuzz.cli import cli
-from fuzz.commands.options import known_for
-from fuzz.coverage.explore import Request
-from fuzz.coverage.orders import Orders
-from fuzz.coverage.run import _sink
-from fuzz.crashes.bucket import sort
-from fuzz.crashes.commit import commit, waiting
-from fuzz.crashes.schema import Status, describe
-from fuzz.crashes.shelf import Entry, scan
-from fuzz.errors import UsageError
-from fuzz.store import Store, case_from_bytes
-from oracles.records import Finding, finding
 from tests.crashes.conftest import Git, Wirefence, filed
+from wirefence.fuzz.cli import cli
+from wirefence.fuzz.commands.options import known_for
+from wirefence.fuzz.coverage.explore import Request
+from wirefence.fuzz.coverage.orders import Orders
+from wirefence.fuzz.coverage.run import _sink
+from wirefence.fuzz.crashes.bucket import sort
+from wirefence.fuzz.crashes.commit import commit, waiting
+from wirefence.fuzz.crashes.schema import Status, describe
+from wirefence.fuzz.crashes.shelf import Entry, scan
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.oracles.records import Finding, finding
 
 CRASHES, FINDINGS = Path("crashes"), Path(".wirefence/findings")
 
@@ -65,7 +65,7 @@ def test_only_faults_that_stand_are_no_news_to_a_search(here, monkeypatch, statu
     entry = put(CRASHES, b"1\n", status)
     expected = {entry.metadata.signature} if known else set()
     assert known_for(here / "out") == expected
-    monkeypatch.setattr("fuzz.coverage.run._CRASHES", CRASHES)
+    monkeypatch.setattr("wirefence.fuzz.coverage.run._CRASHES", CRASHES)
     assert _sink(Orders()).known == expected
 
 
@@ -81,9 +81,9 @@ def test_campaigns_and_fuzz_runs_are_told_of_faults_that_stand_alone(here, monke
     def fuzz(request: Request) -> None:
         campaign(known=request.known)
 
-    monkeypatch.setattr("fuzz.commands.campaign.campaign", campaign)
-    monkeypatch.setattr("fuzz.commands.fuzz._run", fuzz)
-    monkeypatch.setattr("fuzz.commands.fuzz._need_atheris", lambda: None)
+    monkeypatch.setattr("wirefence.fuzz.commands.campaign.campaign", campaign)
+    monkeypatch.setattr("wirefence.fuzz.commands.fuzz._run", fuzz)
+    monkeypatch.setattr("wirefence.fuzz.commands.fuzz._need_atheris", lambda: None)
     for words in (["campaign", "--target", "json"], ["fuzz", "fuzz_gateway"]):
         with pytest.raises(click.exceptions.Abort):
             cli.main(words, standalone_mode=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz.crashes.same import same
-from oracles.records import Finding
+from wirefence.fuzz.crashes.same import same
+from wirefence.oracles.records import Finding
 
 
 def divergence(rule: str, groups: str, names: str = "big-integer") -> Finding:

@@ -10,14 +10,14 @@ import click
 import msgspec
 import pytest
 
-from fuzz.crashes.schema import Command, decode, describe, encode, redact
-from fuzz.crashes.shelf import pick, scan
-from fuzz.errors import UsageError
-from fuzz.gate.redact import HIDDEN
-from fuzz.store import Store, case_from_bytes
-from oracles.records import finding
-from targets.command.records import Launch
 from tests.crashes.conftest import Wirefence
+from wirefence.fuzz.crashes.schema import Command, decode, describe, encode, redact
+from wirefence.fuzz.crashes.shelf import pick, scan
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.redact import HIDDEN
+from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.oracles.records import finding
+from wirefence.targets.command.records import Launch
 
 DATA = b'{"a":1}\n'
 

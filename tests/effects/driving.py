@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from targets.command.records import Launch
-from targets.effects.available import Recording, Watching
-from targets.effects.records import Observed
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.available import Recording, Watching
+from wirefence.targets.effects.records import Observed
 
 HERE = Path(__file__).parent
 PYTHON = (sys.executable, str(HERE / "acting_server.py"))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from targets.effects.counting import counts, normalized, settled, surplus
-from targets.effects.records import EffectKind, Observed
 from tests.effects.driving import PYTHON, drive
+from wirefence.targets.effects.counting import counts, normalized, settled, surplus
+from wirefence.targets.effects.records import EffectKind, Observed
 
 
 def seen(detail: bytes, kind: EffectKind = "write") -> Observed:

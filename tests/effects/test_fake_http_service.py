@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from targets.command.records import Launch
-from targets.effects.available import recorders
-from targets.effects.fake_http import BASE_URL, FakeHttp
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.available import recorders
+from wirefence.targets.effects.fake_http import BASE_URL, FakeHttp
 
 
 @pytest.fixture

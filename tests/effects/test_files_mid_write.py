@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from targets.command.records import Launch
-from targets.effects.files import FileRecorder
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.files import FileRecorder
 
 
 @pytest.fixture

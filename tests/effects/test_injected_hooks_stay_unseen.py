@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from targets.command.records import Launch
-from targets.effects.available import Recording
-from targets.effects.python_audit import PythonAudit
 from tests.effects.driving import NODE, NONCE, PYTHON, drive, needs_node, start
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.available import Recording
+from wirefence.targets.effects.python_audit import PythonAudit
 
 OTHERS = sorted(Path(sys.base_prefix).parent.glob("3.*/bin/python"))  # siblings of this one
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from targets.command.records import Launch
-from targets.effects import available
-from targets.effects.available import NAMES, Recording, recorders
-from targets.effects.files import FileRecorder
-from targets.effects.strace import Strace
-from targets.errors import TargetError
 from tests.effects.driving import NODE, NONCE, PYTHON, Seen, drive, needs_node
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects import available
+from wirefence.targets.effects.available import NAMES, Recording, recorders
+from wirefence.targets.effects.files import FileRecorder
+from wirefence.targets.effects.strace import Strace
+from wirefence.targets.errors import TargetError
 
 needs_strace = pytest.mark.skipif(
     bool(Strace().unavailable(Launch(("true",)))), reason=Strace().unavailable(Launch(("true",)))

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from targets import scratch
-from targets.scratch import Scratch
+from wirefence.targets import scratch
+from wirefence.targets.scratch import Scratch
 
 ROOT = Path(scratch.__file__).resolve().parent.parent
 HOLDS = """
 import sys
-from targets.scratch import Scratch
+from wirefence.targets.scratch import Scratch
 held = Scratch("held")
 (held.path / "full").write_text("x")
 print(held.path, flush=True)
@@ -67,7 +67,7 @@ def test_the_next_gate_removes_what_a_gate_that_was_killed_has_left(tmp_path: Pa
     def gate(patience: float) -> subprocess.Popen[bytes]:
         words = ("gate", "--start-patience", str(patience), "--", "sleep", "300")
         return subprocess.Popen(
-            [sys.executable, "-m", "fuzz", *words],
+            [sys.executable, "-m", "wirefence", *words],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
             stdout=subprocess.DEVNULL,

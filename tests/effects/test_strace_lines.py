@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from targets.command.records import Launch
-from targets.effects.strace import Strace
-from targets.effects.strace_lines import Lines, effect
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.strace import Strace
+from wirefence.targets.effects.strace_lines import Lines, effect
 
 HEAD = b"7 1700000000.5 "
 

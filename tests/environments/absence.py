@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from targets.errors import TargetError
+from wirefence.targets.errors import TargetError
 
 _AWAY = re.compile(
     r"no package index could be reached|no Python [\d.]+ was found|there is no node with npm"

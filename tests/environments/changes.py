@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from targets.environments import Observation, Side, prepare
-from targets.errors import TargetError
-from targets.parsers.canonical import decode
+from wirefence.targets.environments import Observation, Side, prepare
+from wirefence.targets.errors import TargetError
+from wirefence.targets.parsers.canonical import decode
 
 _OPTIONS = {"py": "[pure]", "any": "[any]"}
 _LENGTH = re.compile(r"b'(.).*' len=(\d+)$")

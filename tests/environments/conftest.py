@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from targets import environments
-from targets.environments import Context, Worker
-from targets.environments.records import Program
+from wirefence.targets import environments
+from wirefence.targets.environments import Context, Worker
+from wirefence.targets.environments.records import Program
 
 WORKER = Path(environments.__file__).with_name("worker.py")
 

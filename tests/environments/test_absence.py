@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from targets.errors import TargetError
+from wirefence.targets.errors import TargetError
 
 from .absence import skip_where_absent
 

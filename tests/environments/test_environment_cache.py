@@ -14,15 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from targets.environments import cache as module
-from targets.environments import prepare
-from targets.errors import TargetError
+from wirefence.targets.environments import cache as module
+from wirefence.targets.environments import prepare
+from wirefence.targets.errors import TargetError
 
 ONE = "def loads(raw): return 1\n"
 TWO = "def loads(raw): return 2\n"
 ROOT = Path(__file__).resolve().parents[2]
-PREPARE = "import sys; from targets.environments import prepare; from pathlib import Path; " + (
-    "print(prepare(sys.argv[1], cache=Path(sys.argv[2])).label)"
+PREPARE = (
+    "import sys; from wirefence.targets.environments import prepare; from pathlib import Path; "
+    + ("print(prepare(sys.argv[1], cache=Path(sys.argv[2])).label)")
 )
 
 

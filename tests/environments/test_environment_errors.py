@@ -9,10 +9,10 @@ import stat
 
 import pytest
 
-from targets.environments import prepare
-from targets.environments.installers import Installer, Request, _explained
-from targets.environments.interpreters import find
-from targets.errors import TargetError
+from wirefence.targets.environments import prepare
+from wirefence.targets.environments.installers import Installer, Request, _explained
+from wirefence.targets.environments.interpreters import find
+from wirefence.targets.errors import TargetError
 
 PIP_VERSION = """ERROR: Could not find a version that satisfies the requirement orjson==99.1 (from versions: 3.12.0, 3.13.0)
 ERROR: No matching distribution found for orjson==99.1"""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from targets.errors import TargetError
+from wirefence.targets.errors import TargetError
 
 from .absence import skip_where_absent
 from .changes import changes, shown

@@ -7,10 +7,10 @@ import shutil
 
 import pytest
 
-from targets.environments import Context, prepare
-from targets.environments.protocol import digest_of
-from targets.errors import TargetError
-from targets.parsers.canonical import encode
+from wirefence.targets.environments import Context, prepare
+from wirefence.targets.environments.protocol import digest_of
+from wirefence.targets.errors import TargetError
+from wirefence.targets.parsers.canonical import encode
 
 SAME = [
     b"null", b"[true,false]", b"0", b"-1", b"2147483648", b"-32768000000", b"1e20", b"1.5", b"-0.0",

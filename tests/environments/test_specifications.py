@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from targets.environments import interpreters, prepare
-from targets.environments.interpreters import find
-from targets.environments.specs import Spec, module_of, parse
-from targets.errors import TargetError
+from wirefence.targets.environments import interpreters, prepare
+from wirefence.targets.environments.interpreters import find
+from wirefence.targets.environments.specs import Spec, module_of, parse
+from wirefence.targets.errors import TargetError
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from targets.environments import Context, prepare
-from targets.environments.protocol import digest_of
+from wirefence.targets.environments import Context, prepare
+from wirefence.targets.environments.protocol import digest_of
 
 DEADLY = """
 import ctypes, os, sys

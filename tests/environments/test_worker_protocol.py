@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from targets.environments import Context, Worker
-from targets.environments.records import Program
-from targets.errors import TargetError
+from wirefence.targets.environments import Context, Worker
+from wirefence.targets.environments.records import Program
+from wirefence.targets.errors import TargetError
 
 _HELLO = {
     "protocol": 1, "language": "x", "implementation": "X", "version": "1", "library": "l",

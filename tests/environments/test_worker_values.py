@@ -10,10 +10,10 @@ import sys
 
 import pytest
 
-from targets.environments import prepare
-from targets.environments.protocol import digest_of
-from targets.errors import TargetError
-from targets.parsers.canonical import encode
+from wirefence.targets.environments import prepare
+from wirefence.targets.environments.protocol import digest_of
+from wirefence.targets.errors import TargetError
+from wirefence.targets.parsers.canonical import encode
 
 from .absence import skip_where_absent
 from .conftest import WORKER

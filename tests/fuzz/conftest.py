@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import cli
+from wirefence.fuzz import cli
 
 HOSTILE = r'''
 """Gateways that are healthy until a frame holds the word POISON."""
 import os, signal, sys, time
 from pathlib import Path
-from targets.planted import HEALTHY
+from wirefence.targets.planted import HEALTHY
 
 class Gateway:
     def __init__(self, act, contract, harm):
@@ -113,7 +113,7 @@ def wirefence(
     hostile: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Wirefence:
     """Run the command line in this process, in the stranger's folder, with few cases."""
-    monkeypatch.setattr("fuzz.commands.campaign._HYPOTHESIS_CASES", 4)
+    monkeypatch.setattr("wirefence.fuzz.commands.campaign._HYPOTHESIS_CASES", 4)
 
     def run(*words: str, stdin: bytes | None = b"") -> Ran:
         monkeypatch.setattr(sys, "argv", ["wirefence", *words])

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from fuzz import cli
+from wirefence.fuzz import cli
 
 TWICE = ("campaign", "--cases", "64", "--workers", "1", "--target", "planted:acts-twice")
 FEW = ("campaign", "--cases", "2", "--workers", "1")
@@ -187,13 +187,14 @@ def test_a_working_folder_that_is_gone_is_said(wirefence, hostile: Path) -> None
 
 
 def test_a_python_without_our_requirements_is_told_so(wirefence, monkeypatch) -> None:
-    monkeypatch.delitem(sys.modules, "fuzz.commands.quirks", raising=False)
-    monkeypatch.setitem(sys.modules, "oracles.quirks", None)
-    monkeypatch.delattr("oracles.quirks", raising=False)
+    monkeypatch.delitem(sys.modules, "wirefence.fuzz.commands.quirks", raising=False)
+    monkeypatch.setitem(sys.modules, "wirefence.oracles.quirks", None)
+    monkeypatch.delattr("wirefence.oracles.quirks", raising=False)
     ran = wirefence("quirks")
     assert ran.code == 2
     assert (
-        f"this Python ({sys.executable}) has no oracles.quirks; run make setup" in ran.complaint()
+        f"this Python ({sys.executable}) has no wirefence.oracles.quirks; run make setup"
+        in ran.complaint()
     )
 
 
@@ -292,7 +293,7 @@ def test_a_fault_of_our_own_exits_3_and_asks_for_a_report(wirefence, monkeypatch
     def broken(*_words: object, **_options: object) -> None:
         raise LookupError("of ours")
 
-    monkeypatch.setattr("fuzz.commands.explain.explain_apart", broken)
+    monkeypatch.setattr("wirefence.fuzz.commands.explain.explain_apart", broken)
     ran = wirefence("explain", "-", "--target", "json")
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.strip().endswith("wirefence: LookupError: of ours; please report this")

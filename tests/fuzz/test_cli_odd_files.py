@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.compare.corpus import reproducers
-from fuzz.errors import UsageError
-from oracles import quirks
+from wirefence.fuzz.compare.corpus import reproducers
+from wirefence.fuzz.errors import UsageError
+from wirefence.oracles import quirks
 
 FEW = ("campaign", "--cases", "2", "--workers", "1")
 TORN = [
@@ -33,7 +33,7 @@ def test_without_a_readable_quirks_file_a_command_exits_2(
 ) -> None:
     (hostile / "quirks.json").write_text(content)
     load = quirks.load
-    monkeypatch.setattr("fuzz.commands.quirks.probe", lambda: None)
+    monkeypatch.setattr("wirefence.fuzz.commands.quirks.probe", lambda: None)
     monkeypatch.setattr(quirks, "load", lambda: load(hostile / "quirks.json"))
     ran = wirefence(*words)
     assert ran.code == 2
@@ -46,7 +46,7 @@ def test_quirks_are_written_whole_or_not_at_all(wirefence, hostile: Path, monkey
 
     stored = hostile / "quirks.json"
     stored.write_text("as it was")
-    monkeypatch.setattr("fuzz.commands.quirks.probe", quirks.load)
+    monkeypatch.setattr("wirefence.fuzz.commands.quirks.probe", quirks.load)
     monkeypatch.setattr(quirks, "QUIRKS_FILE", stored)
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", ended)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-import fuzz
+import wirefence
 
-ROOT = Path(fuzz.__file__).resolve().parent.parent
+ROOT = Path(wirefence.__file__).resolve().parents[2]
 FEW = ("campaign", "--cases", "2", "--workers", "1")
 LONG = ("campaign", "--seconds", "600", "--workers", "2")
 ENDLESS = ("campaign", "--cases", "100000000", "--workers", "1")
@@ -25,12 +25,12 @@ ENDLESS = ("campaign", "--cases", "100000000", "--workers", "1")
 
 FEWER = """
 import sys
-from fuzz import cli
+from wirefence.fuzz import cli
 
 def fewer(context, name, find=cli.cli.get_command):
     command = find(context, name)
     if name == "campaign":
-        sys.modules["fuzz.commands.campaign"]._HYPOTHESIS_CASES = 1
+        sys.modules["wirefence.fuzz.commands.campaign"]._HYPOTHESIS_CASES = 1
     return command
 
 cli.cli.get_command = fewer
@@ -44,7 +44,7 @@ HANG = 180.0
 
 
 def outside(folder: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": f"{ROOT}:{folder}", "TMPDIR": str(folder)}
+    return {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{folder}", "TMPDIR": str(folder)}
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_what_cannot_be_written_is_said(hostile: Path, words: tuple[str, ...]) -
     (hostile / "frame").write_bytes(b"1\n")
     with Path("/dev/full").open("wb") as full:
         ran = subprocess.run(
-            [sys.executable, "-m", "fuzz", *words],
+            [sys.executable, "-m", "wirefence", *words],
             cwd=hostile,
             env=outside(hostile),
             stdout=full,
@@ -208,7 +208,7 @@ def test_what_cannot_be_written_is_said(hostile: Path, words: tuple[str, ...]) -
 def test_any_command_that_is_told_to_end_says_so(tmp_path: Path) -> None:
     """SIGTERM is what Ctrl-C is, whether a command has anything to report or not."""
     code = (
-        "import os, signal, sys; from fuzz import cli\n"
+        "import os, signal, sys; from wirefence.fuzz import cli\n"
         "cli.cli.invoke = lambda _: os.kill(os.getpid(), signal.SIGTERM)\n"
         "sys.argv = ['wirefence', 'minimize']; cli.main()"
     )

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.drivers import BLOCK, block, corpus
-from fuzz.errors import UsageError
-from fuzz.hypothesis_cases import hypothesis_cases
-from oracles.rules import RULES
-from oracles.session import closing, judge_session
-from strategies.contract import Contract
-from strategies.damage import OPERATORS, apply_damage
-from strategies.records import VERSIONS
+from wirefence.fuzz.drivers import BLOCK, block, corpus
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.hypothesis_cases import hypothesis_cases
+from wirefence.oracles.rules import RULES
+from wirefence.oracles.session import closing, judge_session
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.damage import OPERATORS, apply_damage
+from wirefence.strategies.records import VERSIONS
 
 A_MINUTE = 9_000
 """Cases that a campaign gets through in a minute even on a slow machine."""
@@ -115,7 +115,7 @@ def test_no_callback_of_the_collector_swallows_a_ctrl_c(monkeypatch: pytest.Monk
         collecting.append(gc.isenabled())
         return made(*args, **options)
 
-    monkeypatch.setattr("fuzz.hypothesis_cases.apply_damage", damage)
+    monkeypatch.setattr("wirefence.fuzz.hypothesis_cases.apply_damage", damage)
     before = list(gc.callbacks)
     assert hypothesis_cases(3, 4)
     assert collecting

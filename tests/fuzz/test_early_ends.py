@@ -15,17 +15,17 @@ from pathlib import Path
 
 import pytest
 
-import fuzz
-from fuzz import ends
+import wirefence
+from wirefence.fuzz import ends
 
-ROOT = Path(fuzz.__file__).resolve().parent.parent
+ROOT = Path(wirefence.__file__).resolve().parents[2]
 HANG = 120.0
 
 MODULE, NAME = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"][
     "wirefence"
 ].split(":")
 ENTRIES = {
-    "python -m fuzz": ("-m", "fuzz"),
+    "python -m wirefence": ("-m", "wirefence"),
     "wirefence": ("-c", f"import re\nimport sys\nfrom {MODULE} import {NAME}\nsys.exit({NAME}())"),
 }
 """How the command line is started; the second is the script that an installer writes."""
@@ -36,7 +36,7 @@ def starting(entry: str, *words: str, ignoring: str = "") -> Iterator[subprocess
     """The command, which names each module on stderr as soon as it is imported."""
     process = subprocess.Popen(
         [*ignoring.split(), sys.executable, "-X", "importtime", *ENTRIES[entry], *words],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -66,10 +66,10 @@ def said(process: subprocess.Popen[bytes]) -> str:
     ("entry", "module"),
     [
         ("wirefence", "click._compat"),
-        ("wirefence", "fuzz.store"),
+        ("wirefence", "wirefence.fuzz.store"),
         ("wirefence", "orjson"),
-        ("python -m fuzz", "click"),
-        ("python -m fuzz", "rich.text"),
+        ("python -m wirefence", "click"),
+        ("python -m wirefence", "rich.text"),
     ],
 )
 def test_ctrl_c_at_any_moment_of_loading_is_one_sentence(entry: str, module: str) -> None:
@@ -121,7 +121,7 @@ def test_a_thread_leaves_handlers_alone() -> None:
 
 HELPED = """
 import multiprocessing, signal
-from fuzz.apart import starting
+from wirefence.fuzz.apart import starting
 if __name__ == "__main__":
     with starting():
         child = multiprocessing.get_context("spawn").Process(target=int)
@@ -136,7 +136,7 @@ def test_no_child_hears_ctrl_c_though_python_starts_a_helper_first(tmp_path: Pat
     done = subprocess.run(
         [sys.executable, "helped.py"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
         timeout=HANG,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz.examine import Examiner, agrees, reading
-from fuzz.plan import POLICIES, Plan, build
-from fuzz.store import case_from_bytes
-from oracles.document import DEEPEST, judge_document
-from strategies.records import Case, Frame
-from targets.errors import TargetError
-from targets.parsers.configs import BY_NAME
-from targets.parsers.outcomes import outcome
-from targets.records import Outcome
+from wirefence.fuzz.examine import Examiner, agrees, reading
+from wirefence.fuzz.plan import POLICIES, Plan, build
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.document import DEEPEST, judge_document
+from wirefence.strategies.records import Case, Frame
+from wirefence.targets.errors import TargetError
+from wirefence.targets.parsers.configs import BY_NAME
+from wirefence.targets.parsers.outcomes import outcome
+from wirefence.targets.records import Outcome
 
 PING = case_from_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
 
@@ -110,7 +110,7 @@ def test_a_document_that_differs_is_found_each_time_it_comes() -> None:
 
 
 def test_what_does_not_repeat_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fuzz.examine._REMEMBERED", 3)
+    monkeypatch.setattr("wirefence.fuzz.examine._REMEMBERED", 3)
     one = examiner("orjson")
     for number in range(20):
         one.examine(case_from_bytes(b"[1]\n[%d]\n" % (number + 10)))

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import pytest
 
-from fuzz.examine import Examiner
-from fuzz.explain import Explanation, explain, explain_apart
-from fuzz.plan import Plan, build
-from fuzz.store import case_from_bytes
-from oracles.session import judge_session
-from strategies.contract import Contract
-from strategies.records import VERSIONS
-from targets.errors import TargetError
-from targets.parsers.configs import BY_NAME
+from wirefence.fuzz.examine import Examiner
+from wirefence.fuzz.explain import Explanation, explain, explain_apart
+from wirefence.fuzz.plan import Plan, build
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import VERSIONS
+from wirefence.targets.errors import TargetError
+from wirefence.targets.parsers.configs import BY_NAME
 
 ESCAPES = b'{"\x1b]0;title\x07":"\xe2\x80\xae\xc2\x9b31m"}\n'
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
@@ -84,7 +84,7 @@ def test_effects_and_findings_of_a_gateway_are_shown() -> None:
 
 
 def test_a_long_session_is_examined_and_its_beginning_shown(monkeypatch) -> None:
-    monkeypatch.setattr("fuzz.explain.MOST", 3)
+    monkeypatch.setattr("wirefence.fuzz.explain.MOST", 3)
     data = b"".join(b"[%d]\n" % number for number in range(9)) + b"NaN\n"
     liar = Examiner([replace(BY_NAME["json"], name="liar", strict=True)], ())
     said = explain(case_from_bytes(data), liar)
@@ -135,7 +135,7 @@ def test_whoever_waits_is_told_of_each_target_that_has_come_to_an_end() -> None:
 
 
 def test_a_long_wait_is_told_on_stderr(wirefence, monkeypatch) -> None:
-    monkeypatch.setattr(importlib.import_module("fuzz.commands.explain"), "_EVERY", 0.0)
+    monkeypatch.setattr(importlib.import_module("wirefence.fuzz.commands.explain"), "_EVERY", 0.0)
     ran = wirefence("explain", "-", "--target", "json", stdin=b"1\n")
     assert ran.out.startswith("No findings")
     assert " s  1 readings done\n" in ran.err

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from fuzz import hanging
-from fuzz.hanging import Patience, delayed, is_stopped
+from wirefence.fuzz import hanging
+from wirefence.fuzz.hanging import Patience, delayed, is_stopped
 
 
 def spin(processor: int) -> None:

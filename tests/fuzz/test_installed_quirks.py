@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import installed_quirks as module
-from fuzz.commands import campaign
-from fuzz.installed_quirks import changed_parsers, installed_quirks, stored_quirks
-from oracles import quirks
-from oracles.quirks import Quirks
+from wirefence.fuzz import installed_quirks as module
+from wirefence.fuzz.commands import campaign
+from wirefence.fuzz.installed_quirks import changed_parsers, installed_quirks, stored_quirks
+from wirefence.oracles import quirks
+from wirefence.oracles.quirks import Quirks
 
 PROBED = Quirks({"orjson": "0.0.1"}, {"orjson": frozenset({"accepts: nan"})})
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import examine, memory
-from fuzz.drivers import block
-from fuzz.examine import Examiner
-from fuzz.memory import HEAVY, is_heavy
-from fuzz.plan import Plan, build
-from fuzz.store import case_from_bytes
-from fuzz.worker import _Teller
-from strategies.records import Case
+from wirefence.fuzz import examine, memory
+from wirefence.fuzz.drivers import block
+from wirefence.fuzz.examine import Examiner
+from wirefence.fuzz.memory import HEAVY, is_heavy
+from wirefence.fuzz.plan import Plan, build
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.worker import _Teller
+from wirefence.strategies.records import Case
 
 PACKAGES = ("strategies", "targets", "oracles", "fuzz")
 CASES = 96
@@ -37,7 +37,10 @@ def cases() -> Iterator[Case]:
 def blocks() -> int:
     """Blocks of memory in use, but for what is cached: that is bounded by the cache's size."""
     for each in gc.get_objects():
-        if isinstance(each, _lru_cache_wrapper) and each.__module__.partition(".")[0] in PACKAGES:
+        if (
+            isinstance(each, _lru_cache_wrapper)
+            and each.__module__.partition(".")[0] == "wirefence"
+        ):
             each.cache_clear()
     gc.collect()
     return sys.getallocatedblocks()
@@ -84,7 +87,7 @@ def test_a_heavy_case_gives_its_memory_back(monkeypatch: pytest.MonkeyPatch) -> 
     teller = _Teller(build(Plan(("orjson[strict]", "json[strict]"))), None, None, told=1e18)
     left = []
     for relieve in (memory.relieve, lambda: None):
-        monkeypatch.setattr("fuzz.worker.relieve", relieve)
+        monkeypatch.setattr("wirefence.fuzz.worker.relieve", relieve)
         memory.relieve()
         before = resident()
         teller.run(case, 0)

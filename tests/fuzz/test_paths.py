@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.paths import exists, is_file, is_folder
+from wirefence.fuzz.paths import exists, is_file, is_folder
 
 ASKED = (exists, is_file, is_folder)
 

@@ -11,18 +11,18 @@ from functools import cache
 
 import pytest
 
-from fuzz.drivers import BLOCK, block
-from fuzz.examine import Examiner, GatewayTarget
-from fuzz.plan import POLICIES
-from oracles.records import Finding
-from oracles.rules import ORACLE_RULES
-from strategies.damage import BY_NAME, Scene
-from strategies.records import VERSIONS, Case, Frame, Version
-from strategies.source import RandomSource
-from targets.gateway.session import factory
-from targets.parsers.configs import STRICT
-from targets.planted import BY_NAME as FAULTS
-from targets.planted import HEALTHY, PLANTED, Planted
+from wirefence.fuzz.drivers import BLOCK, block
+from wirefence.fuzz.examine import Examiner, GatewayTarget
+from wirefence.fuzz.plan import POLICIES
+from wirefence.oracles.records import Finding
+from wirefence.oracles.rules import ORACLE_RULES
+from wirefence.strategies.damage import BY_NAME, Scene
+from wirefence.strategies.records import VERSIONS, Case, Frame, Version
+from wirefence.strategies.source import RandomSource
+from wirefence.targets.gateway.session import factory
+from wirefence.targets.parsers.configs import STRICT
+from wirefence.targets.planted import BY_NAME as FAULTS
+from wirefence.targets.planted import HEALTHY, PLANTED, Planted
 
 SEED = 7
 BUDGET = 6_000

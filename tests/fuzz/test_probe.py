@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz import probe
-from oracles import quirks
-from oracles.agreement import is_known
-from strategies.damage import OPERATORS, apply_damage
-from strategies.damage.resource import DEPTHS
+from wirefence.fuzz import probe
+from wirefence.oracles import quirks
+from wirefence.oracles.agreement import is_known
+from wirefence.strategies.damage import OPERATORS, apply_damage
+from wirefence.strategies.damage.resource import DEPTHS
 
 
 def test_every_damage_operator_is_drawn_from(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz.probe import probe
-from oracles import quirks
-from oracles.quirks import Quirks
-from targets.parsers.configs import CONFIGS, library_versions
+from wirefence.fuzz.probe import probe
+from wirefence.oracles import quirks
+from wirefence.oracles.quirks import Quirks
+from wirefence.targets.parsers.configs import CONFIGS, library_versions
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.drivers import block
-from fuzz.examine import Examiner
-from fuzz.plan import both_policies
-from targets.harness import load_factory
+from wirefence.fuzz.drivers import block
+from wirefence.fuzz.examine import Examiner
+from wirefence.fuzz.plan import both_policies
+from wirefence.targets.harness import load_factory
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 

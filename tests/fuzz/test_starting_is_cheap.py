@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from fuzz import cli
+from wirefence.fuzz import cli
 
 ROOT = Path(cli.__file__).resolve().parent.parent
 THEN = """
@@ -33,13 +33,17 @@ def imported(folder: Path, code: str) -> set[str]:
 
 
 def invoking(*words: str) -> str:
-    return f"from fuzz.cli import cli\ncli.main({list(words)}, standalone_mode=False)\n"
+    return f"from wirefence.fuzz.cli import cli\ncli.main({list(words)}, standalone_mode=False)\n"
 
 
 def test_help_imports_no_command(tmp_path: Path) -> None:
     seen = imported(tmp_path, invoking("--help"))
-    assert "fuzz.cli" in seen
-    assert not [name for name in seen if name.startswith(("fuzz.commands.", "rich", "oracles"))]
+    assert "wirefence.fuzz.cli" in seen
+    assert not [
+        name
+        for name in seen
+        if name.startswith(("wirefence.fuzz.commands.", "rich", "wirefence.oracles"))
+    ]
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
@@ -53,11 +57,11 @@ def test_help_says_of_each_command_what_its_own_help_says(name: str) -> None:
 def test_a_counted_campaign_imports_nothing_of_the_coverage_guided_part(tmp_path: Path) -> None:
     words = ("campaign", "--cases", "1", "--workers", "1", "--target", "planted:healthy")
     seen = imported(tmp_path, invoking(*words))
-    assert "fuzz.worker" in seen
-    assert not [name for name in seen if name.startswith(("fuzz.coverage", "atheris"))]
+    assert "wirefence.fuzz.worker" in seen
+    assert not [name for name in seen if name.startswith(("wirefence.fuzz.coverage", "atheris"))]
 
 
 def test_a_worker_imports_neither_hypothesis_nor_a_command_line(tmp_path: Path) -> None:
-    seen = imported(tmp_path, "import fuzz.worker\n")
-    assert "fuzz.examine" in seen
-    assert not seen & {"hypothesis", "click", "rich", "fuzz.commands"}
+    seen = imported(tmp_path, "import wirefence.fuzz.worker\n")
+    assert "wirefence.fuzz.examine" in seen
+    assert not seen & {"hypothesis", "click", "rich", "wirefence.fuzz.commands"}

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-import fuzz
-from fuzz.apart import starting
-from fuzz.campaign import Budget, campaign
-from fuzz.crashes.rerun import Runners, Subject
-from fuzz.errors import StartError
-from fuzz.plan import Plan
-from fuzz.store import case_from_bytes
+import wirefence
+from wirefence.fuzz.apart import starting
+from wirefence.fuzz.campaign import Budget, campaign
+from wirefence.fuzz.crashes.rerun import Runners, Subject
+from wirefence.fuzz.errors import StartError
+from wirefence.fuzz.plan import Plan
+from wirefence.fuzz.store import case_from_bytes
 
-ROOT = Path(fuzz.__file__).resolve().parent.parent
+ROOT = Path(wirefence.__file__).resolve().parents[2]
 GOOD = case_from_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
 
 HANG = 120.0
@@ -25,8 +25,8 @@ HANG = 120.0
 
 FROM_STDIN = """
 import sys
-from fuzz.cli import main
-from fuzz.commands import campaign
+from wirefence.fuzz.cli import main
+from wirefence.fuzz.commands import campaign
 campaign._HYPOTHESIS_CASES = 1  # slow to make, and none is run
 sys.argv = ["wirefence", *{words}]
 main()
@@ -39,7 +39,7 @@ def fed(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-"],
         input=script,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(folder)},
         capture_output=True,
         text=True,
         timeout=HANG,
@@ -59,9 +59,9 @@ def test_a_campaign_whose_workers_cannot_start_exits_3_at_once(tmp_path: Path) -
 
 def test_a_process_that_could_not_start_is_no_finding_of_a_replay(tmp_path: Path) -> None:
     script = """
-from fuzz.crashes.rerun import Runners, Subject
-from fuzz.errors import StartError
-from fuzz.store import case_from_bytes
+from wirefence.fuzz.crashes.rerun import Runners, Subject
+from wirefence.fuzz.errors import StartError
+from wirefence.fuzz.store import case_from_bytes
 for method in ("forkserver", "spawn"):
     try:
         with Runners(Subject("planted:healthy"), method=method) as runners:
@@ -77,7 +77,7 @@ def test_what_workers_are_given_may_be_of_any_size(
     hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python waits for ever for a dead child to read more than a pipe holds."""
-    monkeypatch.setattr("fuzz.campaign.work", dies)
+    monkeypatch.setattr("wirefence.fuzz.campaign.work", dies)
     given = [case_from_bytes(b"1" * 200_000 + b"\n")]
     with pytest.raises(StartError, match="exit 9"):
         campaign(Plan(("planted:healthy",)), Budget(cases=2), hostile, print, given=given)
@@ -99,10 +99,10 @@ def test_a_start_without_end_is_not_waited_for(
     (hostile / "sleeping.py").write_text(
         "import multiprocessing, time\n"
         "if multiprocessing.parent_process(): time.sleep(600)\n"
-        "from targets.planted import HEALTHY\n"
+        "from wirefence.targets.planted import HEALTHY\n"
         "factory = HEALTHY.factory\n"
     )
-    monkeypatch.setattr("fuzz.campaign.START", 1.0)
+    monkeypatch.setattr("wirefence.fuzz.campaign.START", 1.0)
     budget = Budget(cases=2, patience=1.0)
     with pytest.raises(StartError, match="SIGKILL"):
         campaign(Plan(("sleeping:factory",)), budget, hostile / "out", lambda _: None)
@@ -111,7 +111,7 @@ def test_a_start_without_end_is_not_waited_for(
 def test_a_thread_left_behind_does_not_hold_a_campaign_up(hostile: Path) -> None:
     (hostile / "threads.py").write_text(
         "import threading, time\n"
-        "from targets.planted import HEALTHY\n"
+        "from wirefence.targets.planted import HEALTHY\n"
         "def factory(act, contract):\n"
         "    threading.Thread(target=time.sleep, args=(600,)).start()\n"
         "    return HEALTHY.factory(act, contract)\n"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.errors import UsageError
-from fuzz.store import Store, case_from_bytes, read_case
-from oracles.records import Finding, finding
-from strategies.records import Case, Frame
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.store import Store, case_from_bytes, read_case
+from wirefence.oracles.records import Finding, finding
+from wirefence.strategies.records import Case, Frame
 
 CASE = Case((Frame(b'{"a":\n', damage=("lf-raw",)), Frame(b"1}\xff\x00")), (3, 6), "2025-03-26")
 

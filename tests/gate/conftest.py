@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.gate.cases import Maker
-from fuzz.gate.controls import Controls
-from fuzz.gate.declared import declaration
-from fuzz.gate.lab import Lab, ready
-from fuzz.gate.records import Facts, Nominee, Options, Seen, Trial
-from fuzz.gate.verdicts import judge
-from fuzz.gate.wire import Wording
-from targets.command.records import Launch
+from wirefence.fuzz.gate.cases import Maker
+from wirefence.fuzz.gate.controls import Controls
+from wirefence.fuzz.gate.declared import declaration
+from wirefence.fuzz.gate.lab import Lab, ready
+from wirefence.fuzz.gate.records import Facts, Nominee, Options, Seen, Trial
+from wirefence.fuzz.gate.verdicts import judge
+from wirefence.fuzz.gate.wire import Wording
+from wirefence.targets.command.records import Launch
 
 SERVER = Path(__file__).parent / "servers" / "server.py"
 NOMINEE = Nominee("record", '{"action":"{nonce}"}')

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fuzz.gate.lab import Ready, ready
-from fuzz.gate.records import Facts, Seen, Trial
-from fuzz.gate.verdicts import judge
-from fuzz.gate.wire import Names, initialize
-from strategies.contract import Profile
-from strategies.records import Case, Frame, Version
-from targets.effects.records import Observed
+from wirefence.fuzz.gate.lab import Ready, ready
+from wirefence.fuzz.gate.records import Facts, Seen, Trial
+from wirefence.fuzz.gate.verdicts import judge
+from wirefence.fuzz.gate.wire import Names, initialize
+from wirefence.strategies.contract import Profile
+from wirefence.strategies.records import Case, Frame, Version
+from wirefence.targets.effects.records import Observed
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}
 CALLED = {"content": []}

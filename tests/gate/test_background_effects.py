@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from fuzz.gate.lab import ready
-from fuzz.gate.records import Seen
-from fuzz.gate.verdicts import judge, nameless
-from targets.effects.counting import counts
-from targets.effects.records import Observed
+from wirefence.fuzz.gate.lab import ready
+from wirefence.fuzz.gate.records import Seen
+from wirefence.fuzz.gate.verdicts import judge, nameless
+from wirefence.targets.effects.counting import counts
+from wirefence.targets.effects.records import Observed
 
 UPDATE = Observed("http", "http", b"CONNECT updates.example:443 HTTP/1.1", b"", 0.0)
 

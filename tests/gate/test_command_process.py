@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from targets.command import guardian, strays
-from targets.command.guardian import end_left
-from targets.command.process import Process
-from targets.command.records import Launch
-from targets.command.session import Session, Spares
-from targets.errors import TargetError
+from wirefence.targets.command import guardian, strays
+from wirefence.targets.command.guardian import end_left
+from wirefence.targets.command.process import Process
+from wirefence.targets.command.records import Launch
+from wirefence.targets.command.session import Session, Spares
+from wirefence.targets.errors import TargetError
 
 GUARD = 60.0
 
@@ -325,8 +325,8 @@ def test_a_server_that_cannot_be_watched_is_not_left_behind(missing, ended, monk
 
 KILLED_WITH_A_DAEMON = f"""
 import os, signal, sys
-from targets.command.process import Process
-from targets.command.records import Launch
+from wirefence.targets.command.process import Process
+from wirefence.targets.command.records import Launch
 process = Process(Launch((sys.executable, "-S", "-c", {DETACHED.replace("TWICE", "True")!r})))
 process.pump_until(lambda: b"\\n" in process.stdout.data, 60)
 print(process.stdout.data.decode(), flush=True)
@@ -344,8 +344,8 @@ def test_no_daemon_outlives_a_gate_that_is_killed():
 
 KILLED = """
 import os, signal, sys, time
-from targets.command.process import Process
-from targets.command.records import Launch
+from wirefence.targets.command.process import Process
+from wirefence.targets.command.records import Launch
 stubborn = "import time; print(1, flush=True); time.sleep(99)"
 ended = Process(Launch((sys.executable, "-c", "pass")))
 ended.wait(60)

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from fuzz.gate import bench_peer
-from fuzz.gate.bench_peer import calls_per_second, rate_of
-from targets.command.records import Launch
+from wirefence.fuzz.gate import bench_peer
+from wirefence.fuzz.gate.bench_peer import calls_per_second, rate_of
+from wirefence.targets.command.records import Launch
 
 FUZZER = """\
 #!{python}

@@ -12,20 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import cli
-from fuzz.gate.confirm import Confirmed
-from fuzz.gate.files import Filing
-from fuzz.gate.lab import ready
-from fuzz.gate.records import Options, Seen
-from fuzz.gate.redact import Redactor
-from fuzz.gate.verdicts import Charge
-from fuzz.store import Store
-from oracles.records import finding
-from targets.command.records import Launch
+from wirefence.fuzz import cli
+from wirefence.fuzz.gate.confirm import Confirmed
+from wirefence.fuzz.gate.files import Filing
+from wirefence.fuzz.gate.lab import ready
+from wirefence.fuzz.gate.records import Options, Seen
+from wirefence.fuzz.gate.redact import Redactor
+from wirefence.fuzz.gate.verdicts import Charge
+from wirefence.fuzz.store import Store
+from wirefence.oracles.records import finding
+from wirefence.targets.command.records import Launch
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN = (
-    "import signal; signal.signal(2, signal.default_int_handler); from fuzz.cli import main; main()"
+    "import signal; signal.signal(2, signal.default_int_handler); "
+    "from wirefence.fuzz.cli import main; main()"
 )
 TOOL = ("--tool", "record", "--args", '{"action":"{nonce}"}', "--effects", "files")
 

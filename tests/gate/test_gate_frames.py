@@ -8,11 +8,11 @@ from itertools import count
 
 import pytest
 
-from fuzz.gate.declared import choose, declaration
-from fuzz.gate.lab import ready
-from fuzz.gate.records import Nominee
-from fuzz.gate.wire import Names, Wording, anonymous, restamp, tokens_in
-from strategies.damage import OPERATORS
+from wirefence.fuzz.gate.declared import choose, declaration
+from wirefence.fuzz.gate.lab import ready
+from wirefence.fuzz.gate.records import Nominee
+from wirefence.fuzz.gate.wire import Names, Wording, anonymous, restamp, tokens_in
+from wirefence.strategies.damage import OPERATORS
 
 
 def call(nominee: Nominee, role: str = "t"):

@@ -6,9 +6,9 @@ import shlex
 
 import pytest
 
-from fuzz.crashes.adding import Wanted, _subject
-from fuzz.gate.label import label_of
-from targets.command.records import Launch
+from wirefence.fuzz.crashes.adding import Wanted, _subject
+from wirefence.fuzz.gate.label import label_of
+from wirefence.targets.command.records import Launch
 
 
 def label(command: str) -> str:

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import cli
-from fuzz.gate.baseline import Baseline
-from fuzz.gate.formats import junit, markdown, sarif
-from fuzz.gate.lab import Lab, ready
-from fuzz.gate.left import gap
-from fuzz.gate.pursuit import Pursuit
-from fuzz.gate.records import Begun, FlawFound, Report
-from fuzz.gate.report import as_json, as_table, verdict
-from fuzz.gate.run import gate
-from fuzz.gate.warm import Warm
-from targets.errors import TargetError
+from wirefence.fuzz import cli
+from wirefence.fuzz.gate.baseline import Baseline
+from wirefence.fuzz.gate.formats import junit, markdown, sarif
+from wirefence.fuzz.gate.lab import Lab, ready
+from wirefence.fuzz.gate.left import gap
+from wirefence.fuzz.gate.pursuit import Pursuit
+from wirefence.fuzz.gate.records import Begun, FlawFound, Report
+from wirefence.fuzz.gate.report import as_json, as_table, verdict
+from wirefence.fuzz.gate.run import gate
+from wirefence.fuzz.gate.warm import Warm
+from wirefence.targets.errors import TargetError
 
 TOOL = ("--tool", "record", "--args", '{"action":"{nonce}"}', "--effects", "files")
 
@@ -84,7 +84,7 @@ def test_what_a_living_server_showed_before_it_was_lost_is_told(vanishing, monke
         original(self, *sign)
         self.listener(Sign())
 
-    monkeypatch.setattr("fuzz.gate.run.ahead", lambda _facts: 0)
+    monkeypatch.setattr("wirefence.fuzz.gate.run.ahead", lambda _facts: 0)
     monkeypatch.setattr(Pursuit, "suspect", suspect)
     report = vanishing("PrintsTracebacks", Sign)
     assert (report.reason, report.flaws) == ("lost", ())
@@ -125,7 +125,7 @@ def test_a_start_is_waited_for_no_longer_than_the_run_was_given(bench, tmp_path,
     def stop(_event: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fuzz.gate.run.Lab", Kept)
+    monkeypatch.setattr("wirefence.fuzz.gate.run.Lab", Kept)
     made = bench()
     for seconds, patience in ((3.0, 20.0), (600.0, 30.0)):
         gate(made.launch, made.options, "quick", tmp_path / "out", stop, seconds=seconds)

@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from fuzz.gate.declared import choose, declaration
-from fuzz.gate.lab import Lab
-from fuzz.gate.learn import _object, learn
-from fuzz.gate.records import Facts, Nominee, Options
-from targets.command.records import Launch
-from targets.errors import TargetError
+from wirefence.fuzz.gate.declared import choose, declaration
+from wirefence.fuzz.gate.lab import Lab
+from wirefence.fuzz.gate.learn import _object, learn
+from wirefence.fuzz.gate.records import Facts, Nominee, Options
+from wirefence.targets.command.records import Launch
+from wirefence.targets.errors import TargetError
 
 SERVER = """\
 import json, sys

@@ -7,18 +7,18 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from fuzz.gate.causes import CAUSES, Cause
-from fuzz.gate.gravity import gravest_first, summed
-from fuzz.gate.inputs import NAMINGS
-from fuzz.gate.lab import Lab, ready
-from fuzz.gate.left import Todo, gap
-from fuzz.gate.plan import plan, warm_turns
-from fuzz.gate.records import Flaw, Trial
-from fuzz.gate.report import _skipped
-from fuzz.gate.run import SECONDS, ahead
-from fuzz.gate.warm import Warm
-from oracles.records import finding
-from strategies.records import Case, Frame
+from wirefence.fuzz.gate.causes import CAUSES, Cause
+from wirefence.fuzz.gate.gravity import gravest_first, summed
+from wirefence.fuzz.gate.inputs import NAMINGS
+from wirefence.fuzz.gate.lab import Lab, ready
+from wirefence.fuzz.gate.left import Todo, gap
+from wirefence.fuzz.gate.plan import plan, warm_turns
+from wirefence.fuzz.gate.records import Flaw, Trial
+from wirefence.fuzz.gate.report import _skipped
+from wirefence.fuzz.gate.run import SECONDS, ahead
+from wirefence.fuzz.gate.warm import Warm
+from wirefence.oracles.records import finding
+from wirefence.strategies.records import Case, Frame
 
 
 def test_the_classic_inputs_come_before_the_vocabulary(bench):

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from fuzz.gate.confirm import Confirmed, Examined
-from fuzz.gate.lab import Lab, Ready, ready
-from fuzz.gate.pursuit import Pursuit
-from fuzz.gate.records import Flaw, Seen, Tally
-from fuzz.gate.verdicts import Charge
-from oracles.records import finding
-from targets.errors import TargetError
+from wirefence.fuzz.gate.confirm import Confirmed, Examined
+from wirefence.fuzz.gate.lab import Lab, Ready, ready
+from wirefence.fuzz.gate.pursuit import Pursuit
+from wirefence.fuzz.gate.records import Flaw, Seen, Tally
+from wirefence.fuzz.gate.verdicts import Charge
+from wirefence.oracles.records import finding
+from wirefence.targets.errors import TargetError
 
 ACTS, HANGS = "s|non-action|act-rejected|json-syntax", "s|liveness|live-hang|json-syntax"
 

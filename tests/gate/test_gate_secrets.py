@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import cli
-from fuzz.crashes.replay import ERROR, replay_all
-from fuzz.crashes.shelf import scan
-from fuzz.gate.confirm import Confirmed
-from fuzz.gate.files import Filing
-from fuzz.gate.lab import ready
-from fuzz.gate.once import examine_command
-from fuzz.gate.records import Options, Seen
-from fuzz.gate.redact import HIDDEN, Redactor
-from fuzz.gate.verdicts import Charge
-from fuzz.store import Store, case_from_bytes
-from oracles.records import finding
-from targets.command.records import Launch
+from wirefence.fuzz import cli
+from wirefence.fuzz.crashes.replay import ERROR, replay_all
+from wirefence.fuzz.crashes.shelf import scan
+from wirefence.fuzz.gate.confirm import Confirmed
+from wirefence.fuzz.gate.files import Filing
+from wirefence.fuzz.gate.lab import ready
+from wirefence.fuzz.gate.once import examine_command
+from wirefence.fuzz.gate.records import Options, Seen
+from wirefence.fuzz.gate.redact import HIDDEN, Redactor
+from wirefence.fuzz.gate.verdicts import Charge
+from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.oracles.records import finding
+from wirefence.targets.command.records import Launch
 
 SECRET = "tok-abcdef-123-ghijkl-456"
 SERVER = """\

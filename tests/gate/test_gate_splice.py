@@ -7,13 +7,13 @@ from itertools import count, islice
 
 import pytest
 
-from fuzz.gate.lab import Ready, ready
-from fuzz.gate.parcel import Parcel
-from fuzz.gate.records import Seen
-from fuzz.gate.splice import Remembered, Templates, is_template, splice
-from fuzz.gate.verdicts import judge
-from fuzz.gate.wire import Names
-from strategies.damage import OPERATORS
+from wirefence.fuzz.gate.lab import Ready, ready
+from wirefence.fuzz.gate.parcel import Parcel
+from wirefence.fuzz.gate.records import Seen
+from wirefence.fuzz.gate.splice import Remembered, Templates, is_template, splice
+from wirefence.fuzz.gate.verdicts import judge
+from wirefence.fuzz.gate.wire import Names
+from wirefence.strategies.damage import OPERATORS
 
 FAR = 3_000_000
 """A number of more than six digits: the run in a name counts what they can't."""

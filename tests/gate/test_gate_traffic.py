@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz.gate.lab import ready
-from fuzz.gate.parcel import Parcel
-from fuzz.gate.traffic import Traffic
-from fuzz.gate.wire import LAST, Names
+from wirefence.fuzz.gate.lab import ready
+from wirefence.fuzz.gate.parcel import Parcel
+from wirefence.fuzz.gate.traffic import Traffic
+from wirefence.fuzz.gate.wire import LAST, Names
 
 
 def reply(name: str, more: str = "") -> bytes:

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.gate.cases import Maker
-from fuzz.gate.confirm import Confirmer
-from fuzz.gate.controls import Controls
-from fuzz.gate.lab import Lab, ready
-from fuzz.gate.learn import learn
-from fuzz.gate.plan import Plan, plan
-from fuzz.gate.records import Facts, Nominee, Options, Trial
-from fuzz.gate.verdicts import judge
-from fuzz.gate.warm import Warm
-from fuzz.gate.wire import Wording
-from strategies.records import VERSIONS
-from targets.command.records import Launch
+from wirefence.fuzz.gate.cases import Maker
+from wirefence.fuzz.gate.confirm import Confirmer
+from wirefence.fuzz.gate.controls import Controls
+from wirefence.fuzz.gate.lab import Lab, ready
+from wirefence.fuzz.gate.learn import learn
+from wirefence.fuzz.gate.plan import Plan, plan
+from wirefence.fuzz.gate.records import Facts, Nominee, Options, Trial
+from wirefence.fuzz.gate.verdicts import judge
+from wirefence.fuzz.gate.warm import Warm
+from wirefence.fuzz.gate.wire import Wording
+from wirefence.strategies.records import VERSIONS
+from wirefence.targets.command.records import Launch
 
 SERVER = Path(__file__).parent / "servers" / "reference.py"
 NOMINEE = Nominee("record", '{"action":"{nonce}"}')

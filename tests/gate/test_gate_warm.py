@@ -11,11 +11,11 @@ from itertools import chain, islice
 
 import pytest
 
-from fuzz.gate.lab import Lab, Ready, ready
-from fuzz.gate.records import Seen
-from fuzz.gate.splice import Templates
-from fuzz.gate.verdicts import judge
-from fuzz.gate.warm import Warm
+from wirefence.fuzz.gate.lab import Lab, Ready, ready
+from wirefence.fuzz.gate.records import Seen
+from wirefence.fuzz.gate.splice import Templates
+from wirefence.fuzz.gate.verdicts import judge
+from wirefence.fuzz.gate.warm import Warm
 
 BAD = "ugly-debug-line"
 """A line that is no JSON: what the planted servers of these tests fall over."""

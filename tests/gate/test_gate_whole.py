@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import cli
-from fuzz.gate.once import examine_command
-from fuzz.gate.plan import Plan, Stage, plan
-from fuzz.gate.records import FlawFound, Nominee, Options, Step
-from fuzz.gate.report import as_json, as_table
-from fuzz.gate.run import gate
-from fuzz.store import read_case
-from targets.command.records import Launch
+from wirefence.fuzz import cli
+from wirefence.fuzz.gate.once import examine_command
+from wirefence.fuzz.gate.plan import Plan, Stage, plan
+from wirefence.fuzz.gate.records import FlawFound, Nominee, Options, Step
+from wirefence.fuzz.gate.report import as_json, as_table
+from wirefence.fuzz.gate.run import gate
+from wirefence.fuzz.store import read_case
+from wirefence.targets.command.records import Launch
 
 SECONDS = 600.0
 REFERENCE = Path(__file__).parent / "servers" / "reference.py"
@@ -40,7 +40,7 @@ def few(monkeypatch) -> None:
         classic = plan(*words).classic
         return Plan(Stage(classic.warm[::15], classic.cold[::15]), Stage((), ()))
 
-    monkeypatch.setattr("fuzz.gate.run.plan", some)
+    monkeypatch.setattr("wirefence.fuzz.gate.run.plan", some)
 
 
 def run(bench, out: Path, **more):
@@ -272,7 +272,7 @@ def test_options_survive_being_kept_beside_a_reproducer():
 def test_the_reference_gateway_gets_a_clean_bill_under_either_policy(tmp_path):
     # A server that closes is started for each trial, and this one starts faster.
     silent = (sys.executable, str(REFERENCE), "2025-11-25", "close", "strict")
-    whole = (sys.executable, "-m", "targets.gateway", "--policy", "continue")
+    whole = (sys.executable, "-m", "wirefence.targets.gateway", "--policy", "continue")
     for policy, argv in (("close", silent), ("continue", whole)):
         launch = Launch(argv)
         options = Options(effects=("http",), patience=20.0)

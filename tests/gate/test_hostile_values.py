@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from fuzz.gate.lab import shown, spelled
-from fuzz.gate.records import Seen
-from fuzz.gate.values import in_words, names_in
-from fuzz.gate.wire import Names, tokens_in
-from oracles.document import UNKNOWN, LongInteger
 from tests.gate.paper import CALLED, Paper, ident, line, request
+from wirefence.fuzz.gate.lab import shown, spelled
+from wirefence.fuzz.gate.records import Seen
+from wirefence.fuzz.gate.values import in_words, names_in
+from wirefence.fuzz.gate.wire import Names, tokens_in
+from wirefence.oracles.document import UNKNOWN, LongInteger
 
 HUGE = "1" + "0" * 5_000
 """More digits than Python writes or reads by itself."""

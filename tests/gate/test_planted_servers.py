@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz.gate.lab import ready
-from fuzz.gate.verdicts import judge
+from wirefence.fuzz.gate.lab import ready
+from wirefence.fuzz.gate.verdicts import judge
 
 FAULTS = [
     ("SplitsAtCr", "nested-cr", "after", "non-action|act-rejected|frame-cr"),

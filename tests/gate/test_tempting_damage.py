@@ -7,10 +7,10 @@ from itertools import count
 
 import pytest
 
-from fuzz.gate.cases import Maker
-from fuzz.gate.ground import tempting
-from fuzz.gate.records import Facts, Nominee
-from fuzz.gate.wire import Wording
+from wirefence.fuzz.gate.cases import Maker
+from wirefence.fuzz.gate.ground import tempting
+from wirefence.fuzz.gate.records import Facts, Nominee
+from wirefence.fuzz.gate.wire import Wording
 
 
 def made(length: int) -> tuple[bytes, Wording]:

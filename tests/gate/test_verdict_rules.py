@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz.gate.records import Seen
-from oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
 from tests.gate.paper import CALLED, HELLO, Paper, ident, line, request
+from wirefence.fuzz.gate.records import Seen
+from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
 
 ERROR = {"code": -32000, "message": "no"}
 TRACE = "Traceback (most recent call last):\n  File"

@@ -11,12 +11,12 @@ import contextlib
 from collections import deque
 from itertools import pairwise
 
-from fuzz.gate.client_attacks import ATTACKS
-from fuzz.gate.client_judge import judge_client
-from fuzz.gate.client_peer import Peer
-from fuzz.gate.client_records import Attack, ClientPlace, Close, Played, Send, Step, Told
-from strategies.contract import Profile
 from tests.gate_client.example_client import Client
+from wirefence.fuzz.gate.client_attacks import ATTACKS
+from wirefence.fuzz.gate.client_judge import judge_client
+from wirefence.fuzz.gate.client_peer import Peer
+from wirefence.fuzz.gate.client_records import Attack, ClientPlace, Close, Played, Send, Step, Told
+from wirefence.strategies.contract import Profile
 
 __all__ = ["BY_NAME", "played", "rules"]
 

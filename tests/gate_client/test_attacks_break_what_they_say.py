@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from fuzz.gate.client_attacks import ATTACKS, GOOD
-from fuzz.gate.client_peer import Peer
-from fuzz.gate.client_records import Attack, ClientPlace, Close, Send, Step
-from oracles.message import judge_message
-from strategies.records import VERSIONS, Version
+from wirefence.fuzz.gate.client_attacks import ATTACKS, GOOD
+from wirefence.fuzz.gate.client_peer import Peer
+from wirefence.fuzz.gate.client_records import Attack, ClientPlace, Close, Send, Step
+from wirefence.oracles.message import judge_message
+from wirefence.strategies.records import VERSIONS, Version
 
 BY_NAME = {attack.name: attack for attack in ATTACKS}
 REJECTED = [

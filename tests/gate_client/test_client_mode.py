@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.errors import UsageError
-from fuzz.gate.client import gate_client, named
-from fuzz.gate.client_attacks import GOOD
-from fuzz.gate.client_judge import judge_client
-from fuzz.gate.client_records import ClientPlace, Played
-from fuzz.gate.client_session import Terms, play
-from fuzz.gate.once import examine_command
-from fuzz.gate.records import Options, Report, Step
-from fuzz.store import Store
-from targets.command.records import Launch
-from targets.errors import TargetError
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.client import gate_client, named
+from wirefence.fuzz.gate.client_attacks import GOOD
+from wirefence.fuzz.gate.client_judge import judge_client
+from wirefence.fuzz.gate.client_records import ClientPlace, Played
+from wirefence.fuzz.gate.client_session import Terms, play
+from wirefence.fuzz.gate.once import examine_command
+from wirefence.fuzz.gate.records import Options, Report, Step
+from wirefence.fuzz.store import Store
+from wirefence.targets.command.records import Launch
+from wirefence.targets.errors import TargetError
 
 CLIENT = Path(__file__).with_name("example_client.py")
 TERMS = Terms(start_patience=30.0, patience=10.0, quiet=0.15)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz.gate.client_attacks import ATTACKS
-from fuzz.gate.client_records import ClientPlace
 from tests.gate_client.falls import BY_NAME, rules
+from wirefence.fuzz.gate.client_attacks import ATTACKS
+from wirefence.fuzz.gate.client_records import ClientPlace
 
 ASSOCIATION = [
     ("any-id", "wrong-id"),

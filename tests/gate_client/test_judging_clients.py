@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from fuzz.gate.client import named
-from fuzz.gate.client_judge import judge_client
-from fuzz.gate.client_records import Played, Told
-from strategies.contract import Profile
+from wirefence.fuzz.gate.client import named
+from wirefence.fuzz.gate.client_judge import judge_client
+from wirefence.fuzz.gate.client_records import Played, Told
+from wirefence.strategies.contract import Profile
 
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
 CANCELLED = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.gate.client import named
-from fuzz.gate.client_attacks import GOOD
-from fuzz.gate.client_judge import judge_client
-from fuzz.gate.client_session import Terms, play
-from targets.command.records import Launch
+from wirefence.fuzz.gate.client import named
+from wirefence.fuzz.gate.client_attacks import GOOD
+from wirefence.fuzz.gate.client_judge import judge_client
+from wirefence.fuzz.gate.client_session import Terms, play
+from wirefence.targets.command.records import Launch
 
 pytest.importorskip("mcp")
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "gate-client" / "python_sdk_client.py"

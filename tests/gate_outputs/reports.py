@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fuzz.gate.records import Attempt, Facts, Flaw, Report, Tally
-from oracles.records import finding
-from strategies.records import Case, Frame
+from wirefence.fuzz.gate.records import Attempt, Facts, Flaw, Report, Tally
+from wirefence.oracles.records import finding
+from wirefence.strategies.records import Case, Frame
 
 FACTS = Facts(
     "srv",

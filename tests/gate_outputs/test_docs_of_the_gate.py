@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 import pytest
 
-from fuzz.cli import cli
-from fuzz.gate.causes import CAUSES, TOGETHER, by_name
-from fuzz.gate.client_attacks import ATTACKS
-from oracles.rules import ORACLE_RULES
-from targets.command.records import Launch
-from targets.effects.available import NAMES, Recording
+from wirefence.fuzz.cli import cli
+from wirefence.fuzz.gate.causes import CAUSES, TOGETHER, by_name
+from wirefence.fuzz.gate.client_attacks import ATTACKS
+from wirefence.oracles.rules import ORACLE_RULES
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.available import NAMES, Recording
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("docs/gate.md", "docs/gate-client.md", "examples/gate-client/python_sdk_client.py")

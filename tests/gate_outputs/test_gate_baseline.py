@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.errors import UsageError
-from fuzz.gate.baseline import UNREVIEWED, Baseline, Expected, Server, load, store
 from tests.gate_outputs.reports import FACTS, flaw, report
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.baseline import UNREVIEWED, Baseline, Expected, Server, load, store
 
 ONE, TWO = flaw(), flaw("act-twice")
 ENTRY = Expected(

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import cli
-from fuzz.errors import UsageError
-from fuzz.gate.baseline import Baseline, Server, store
-from fuzz.whole import may_write, write_whole
 from tests.gate_outputs.reports import flaw, report
+from wirefence.fuzz import cli
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.baseline import Baseline, Server, store
+from wirefence.fuzz.whole import may_write, write_whole
 
 FILES = ("--junit", "to/j.xml", "--sarif", "to/s.json", "--baseline", "b.json", "--update-baseline")
 
@@ -34,7 +34,7 @@ def gate(tmp_path, monkeypatch, capsys):
             first()
             return report(flaw())
 
-        monkeypatch.setattr("fuzz.commands.gate.gate", run)
+        monkeypatch.setattr("wirefence.fuzz.commands.gate.gate", run)
         monkeypatch.setattr(sys, "argv", ["wirefence", "gate", *words, "--", "srv"])
         with pytest.raises(SystemExit) as ended:
             cli.main()
@@ -83,7 +83,7 @@ def test_a_report_on_stdout_that_cannot_be_written_costs_no_file(gate, monkeypat
     def full(_text: str) -> None:
         raise UsageError("cannot write to stdout", "free it")
 
-    monkeypatch.setattr("fuzz.commands.gate.write", full)
+    monkeypatch.setattr("wirefence.fuzz.commands.gate.write", full)
     assert gate(*FILES)[0] == 2
     assert whole_reports()
 

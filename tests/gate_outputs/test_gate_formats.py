@@ -9,15 +9,15 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from fuzz.gate.formats import junit, markdown, sarif
-from fuzz.gate.records import Report
-from fuzz.gate.redact import Redactor
-from fuzz.gate.report import as_json, as_table, verdict
-from fuzz.gate.rows import SHOWN, explained, rows
-from oracles.rules import BY_ID, ORACLE_RULES
-from strategies.records import Case, Frame
-from targets.command.records import Launch
 from tests.gate_outputs.reports import flaw, report
+from wirefence.fuzz.gate.formats import junit, markdown, sarif
+from wirefence.fuzz.gate.records import Report
+from wirefence.fuzz.gate.redact import Redactor
+from wirefence.fuzz.gate.report import as_json, as_table, verdict
+from wirefence.fuzz.gate.rows import SHOWN, explained, rows
+from wirefence.oracles.rules import BY_ID, ORACLE_RULES
+from wirefence.strategies.records import Case, Frame
+from wirefence.targets.command.records import Launch
 
 HOSTILE = "a\x00b\x1b[31m]]>\ufffe\udc80<&|`` # *x*\u202e"
 WORDS = {"type": "string", "minLength": 1, "maxLength": 1024}

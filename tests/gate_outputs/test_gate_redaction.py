@@ -8,8 +8,8 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from fuzz.gate.redact import HIDDEN, Redactor, is_secret_name, redact
-from targets.command.records import Launch
+from wirefence.fuzz.gate.redact import HIDDEN, Redactor, is_secret_name, redact
+from wirefence.targets.command.records import Launch
 
 SECRETS = [
     "API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "PASSWD",

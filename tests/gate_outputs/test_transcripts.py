@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fuzz.gate.confirm import Confirmed
-from fuzz.gate.files import Filing
-from fuzz.gate.lab import ready
-from fuzz.gate.records import Options, Seen, Trial
-from fuzz.gate.redact import Redactor
-from fuzz.gate.verdicts import Charge
-from fuzz.store import Store
-from targets.command.records import Launch, Times
-from targets.effects.records import Observed
 from tests.gate_outputs.reports import CASE, FACTS, flaw
+from wirefence.fuzz.gate.confirm import Confirmed
+from wirefence.fuzz.gate.files import Filing
+from wirefence.fuzz.gate.lab import ready
+from wirefence.fuzz.gate.records import Options, Seen, Trial
+from wirefence.fuzz.gate.redact import Redactor
+from wirefence.fuzz.gate.verdicts import Charge
+from wirefence.fuzz.store import Store
+from wirefence.targets.command.records import Launch, Times
+from wirefence.targets.effects.records import Observed
 
 
 def transcript(folder: Path, *effects: Observed) -> str:

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.errors import UsageError
-from fuzz.gate.unfinished import marked, unfinished
-from fuzz.store import Store
-from oracles.records import finding
-from strategies.records import Case, Frame
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.unfinished import marked, unfinished
+from wirefence.fuzz.store import Store
+from wirefence.oracles.records import finding
+from wirefence.strategies.records import Case, Frame
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from fuzz.gate.unfinished import marked
+from wirefence.fuzz.gate.unfinished import marked
 with marked(Path(sys.argv[1]), "server --token ***"):
     os.kill(os.getpid(), signal.SIGKILL)
 """

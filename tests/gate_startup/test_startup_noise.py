@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.gate.causes import CAUSES, TOGETHER, Cause, by_name
-from fuzz.gate.records import Facts, Options
-from fuzz.gate.startup import Starts, StartupFinding, cause_of, startup_findings
-from targets.command.records import Launch
+from wirefence.fuzz.gate.causes import CAUSES, TOGETHER, Cause, by_name
+from wirefence.fuzz.gate.records import Facts, Options
+from wirefence.fuzz.gate.startup import Starts, StartupFinding, cause_of, startup_findings
+from wirefence.targets.command.records import Launch
 
 SERVER = Path(__file__).with_name("noisy_server.py")
 FACTS = Facts(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from fuzz.gate.once import examine_command
-from strategies.records import Case, Frame
-from targets.command.records import Launch
+from wirefence.fuzz.gate.once import examine_command
+from wirefence.strategies.records import Case, Frame
+from wirefence.targets.command.records import Launch
 
 SERVER = Path(__file__).with_name("noisy_server.py")
 CASE = Case((Frame(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'),))

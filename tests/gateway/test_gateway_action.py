@@ -9,10 +9,10 @@ from typing import cast
 
 import pytest
 
-from strategies.contract import Contract
-from targets.gateway.authorization import Action, authorize
-from targets.gateway.executor import execute
-from targets.recorder import Recorder
+from wirefence.strategies.contract import Contract
+from wirefence.targets.gateway.authorization import Action, authorize
+from wirefence.targets.gateway.executor import execute
+from wirefence.targets.recorder import Recorder
 
 
 def granted() -> Action:

@@ -14,13 +14,13 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from strategies.contract import Contract
-from strategies.records import VERSIONS, Version
-from targets.gateway import ReferenceGateway
-from targets.recorder import Recorder
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import VERSIONS, Version
+from wirefence.targets.gateway import ReferenceGateway
+from wirefence.targets.recorder import Recorder
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVER = [sys.executable, "-m", "targets.gateway"]
+SERVER = [sys.executable, "-m", "wirefence.targets.gateway"]
 LATEST: Version = "2026-07-28"
 META = {
     "io.modelcontextprotocol/protocolVersion": LATEST,
@@ -91,7 +91,7 @@ def test_terms_are_chosen_on_the_command_line() -> None:
 def test_a_stray_print_does_not_reach_stdout() -> None:
     program = (
         "import os, sys\n"
-        "from targets.gateway import __main__ as server\n"
+        "from wirefence.targets.gateway import __main__ as server\n"
         "act = server._act\n"
         "def noisy(tool, arguments):\n"
         "    print('stray'); os.write(1, b'stray'); act(tool, arguments)\n"

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from strategies.contract import Contract
-from strategies.records import Case, Frame
-from targets.errors import TargetError
-from targets.gateway import ReferenceGateway
-from targets.gateway.journal import Journal
-from targets.harness import STACK_FRAMES, load_factory, run
-from targets.records import Act, Gateway, Trace
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Case, Frame
+from wirefence.targets.errors import TargetError
+from wirefence.targets.gateway import ReferenceGateway
+from wirefence.targets.gateway.journal import Journal
+from wirefence.targets.harness import STACK_FRAMES, load_factory, run
+from wirefence.targets.records import Act, Gateway, Trace
 
 CASE = Case((Frame(b"one\n"), Frame(b"two\n"), Frame(b"three\n")), cuts=(4, 8))
 
@@ -211,12 +211,12 @@ def test_a_failing_factory_and_an_answer_that_is_no_bytes_are_target_errors() ->
     ("spec", "cause"),
     [
         ("", "does not name a factory"),
-        ("targets.gateway", "does not name a factory"),
-        ("targets.gateway:", "does not name a factory"),
+        ("wirefence.targets.gateway", "does not name a factory"),
+        ("wirefence.targets.gateway:", "does not name a factory"),
         ("a b:c", "does not name a factory"),
         ("no_such_module:x", "no module named no_such_module"),
-        ("targets.gateway:nothing", "has no nothing"),
-        ("targets.harness:STACK_FRAMES", "is int, not a factory"),
+        ("wirefence.targets.gateway:nothing", "has no nothing"),
+        ("wirefence.targets.harness:STACK_FRAMES", "is int, not a factory"),
     ],
 )
 def test_a_factory_that_cannot_be_loaded_says_why_and_what_to_do(spec: str, cause: str) -> None:
@@ -239,7 +239,7 @@ def test_a_module_that_fails_to_import_says_how(
 
 def test_a_named_factory_is_loaded_and_opens_sessions() -> None:
     acts: list[Mapping[str, object]] = []
-    opened = load_factory("targets.gateway:ReferenceGateway")(
+    opened = load_factory("wirefence.targets.gateway:ReferenceGateway")(
         lambda _tool, arguments: acts.append(arguments), Contract()
     )
     assert opened.feed(b"\n")

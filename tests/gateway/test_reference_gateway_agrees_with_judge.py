@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from fuzz.examine import Examiner, GatewayTarget
-from strategies.contract import Contract, Policy, Profile
-from strategies.damage import apply_damage
-from strategies.records import VERSIONS, Case, Version
-from strategies.sessions import session
-from strategies.source import RandomSource
-from targets.gateway import ReferenceGateway, factory
-from targets.records import Act, Gateway
+from wirefence.fuzz.examine import Examiner, GatewayTarget
+from wirefence.strategies.contract import Contract, Policy, Profile
+from wirefence.strategies.damage import apply_damage
+from wirefence.strategies.records import VERSIONS, Case, Version
+from wirefence.strategies.sessions import session
+from wirefence.strategies.source import RandomSource
+from wirefence.targets.gateway import ReferenceGateway, factory
+from wirefence.targets.records import Act, Gateway
 
 SESSIONS = 40
 

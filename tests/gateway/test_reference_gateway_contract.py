@@ -8,10 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from strategies.contract import Contract
-from strategies.records import Version
-from targets.gateway import ReferenceGateway, Rejection
-from targets.recorder import Recorder
 from tests.gateway.wire import (
     HANDSHAKE,
     INITIALIZE,
@@ -25,6 +21,10 @@ from tests.gateway.wire import (
     play,
     raw_id,
 )
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Version
+from wirefence.targets.gateway import ReferenceGateway, Rejection
+from wirefence.targets.recorder import Recorder
 
 CONTRACT_PAGE = Path(__file__).resolve().parents[2] / "docs" / "contract.md"
 

@@ -6,10 +6,6 @@ import json
 
 import pytest
 
-from strategies.contract import Contract
-from strategies.records import VERSIONS, Case, Frame, Version
-from targets.gateway import Execution, Journal, ReferenceGateway, Rejection
-from targets.recorder import Recorder
 from tests.gateway.wire import (
     HANDSHAKE,
     INITIALIZE,
@@ -22,6 +18,10 @@ from tests.gateway.wire import (
     play,
     raw_id,
 )
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import VERSIONS, Case, Frame, Version
+from wirefence.targets.gateway import Execution, Journal, ReferenceGateway, Rejection
+from wirefence.targets.recorder import Recorder
 
 
 def test_ids_are_told_apart_by_type_and_echoed_as_they_came() -> None:

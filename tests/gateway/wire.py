@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from strategies.contract import Contract
-from strategies.records import Version
-from targets.gateway import ReferenceGateway, Rejection
-from targets.recorder import Recorder
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Version
+from wirefence.targets.gateway import ReferenceGateway, Rejection
+from wirefence.targets.recorder import Recorder
 
 LATEST: Version = "2026-07-28"
 INFO = {"name": "client", "version": "1"}

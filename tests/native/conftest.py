@@ -12,10 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.errors import UsageError
-from fuzz.native.build import Native, environment, prepare
-from fuzz.native.toolchain import Toolchain, compile_extension, compile_relay, find_toolchain
 from tests.native.processes import python
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.native.build import Native, environment, prepare
+from wirefence.fuzz.native.toolchain import (
+    Toolchain,
+    compile_extension,
+    compile_relay,
+    find_toolchain,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fuzz.errors import UsageError
-from fuzz.native import build, cpython, toolchain
-from fuzz.native.__main__ import command
-from fuzz.native.build import environment, prepare
-from fuzz.native.cache import Cache
-from fuzz.native.cpython import find_source, sources_of
-from fuzz.native.toolchain import Toolchain, compile_extension, failure, find_toolchain
 from tests.native.processes import python
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.native import build, cpython, toolchain
+from wirefence.fuzz.native.__main__ import command
+from wirefence.fuzz.native.build import environment, prepare
+from wirefence.fuzz.native.cache import Cache
+from wirefence.fuzz.native.cpython import find_source, sources_of
+from wirefence.fuzz.native.toolchain import Toolchain, compile_extension, failure, find_toolchain
 
 MINOR = "{}.{}".format(*sys.version_info[:2])
 
@@ -51,7 +51,7 @@ def test_a_missing_clang_is_one_sentence(tmp_path):
     assert caught.value.hint == "apt-get install clang, or go on without --native"
 
 
-@pytest.mark.parametrize("words", ["fuzz.native", "fuzz fuzz fuzz_parsers --native"])
+@pytest.mark.parametrize("words", ["wirefence.fuzz.native", "wirefence fuzz fuzz_parsers --native"])
 def test_a_command_says_it_without_a_traceback(tmp_path, words):
     done = python({"PATH": str(tmp_path)}, "-m", *words.split())
     assert done.returncode == 2
@@ -211,6 +211,6 @@ def test_the_command_prints_an_environment_that_a_shell_can_take(native):
 
 
 def test_a_sanitizer_without_native_code_is_refused():
-    done = python({}, "-m", "fuzz", "fuzz", "fuzz_parsers", "--sanitizer", "address")
+    done = python({}, "-m", "wirefence", "fuzz", "fuzz_parsers", "--sanitizer", "address")
     assert done.returncode == 2
     assert done.stderr == "wirefence: --sanitizer watches native builds only; add --native\n"

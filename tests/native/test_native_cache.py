@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.errors import UsageError
-from fuzz.native.cache import Cache, default_root
 from tests.native.processes import ROOT
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.native.cache import Cache, default_root
 
 IDENTITY = {"library": "x", "flags": "-O1"}
 BUILDER = """
 import os, sys, time
 from pathlib import Path
-from fuzz.native.cache import Cache
+from wirefence.fuzz.native.cache import Cache
 def make(folder):
     (folder / "half").write_text("half")
     with open(sys.argv[2], "a") as log:

@@ -7,16 +7,16 @@ import sys
 import pytest
 import simplejson
 
-from fuzz.errors import UsageError
-from fuzz.native.libraries import NAMES
-from fuzz.native.loaded import assert_loaded
-from fuzz.native.measure import measure
 from tests.native.processes import python
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.native.libraries import NAMES
+from wirefence.fuzz.native.loaded import assert_loaded
+from wirefence.fuzz.native.measure import measure
 
 ASK = """
 import sys
-from fuzz.errors import UsageError
-from fuzz.native.loaded import assert_loaded
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.native.loaded import assert_loaded
 try:
     assert_loaded({names!r}, address={address!r})
 except UsageError as error:
@@ -80,8 +80,8 @@ def test_a_watched_copy_loads(native):
 
 
 def test_a_scanner_that_was_swapped_out_is_noticed(monkeypatch):
-    monkeypatch.setattr("fuzz.native.loaded.COVERAGE", b"")
-    monkeypatch.setattr("fuzz.native.loaded._RELAYED", "malloc")
+    monkeypatch.setattr("wirefence.fuzz.native.loaded.COVERAGE", b"")
+    monkeypatch.setattr("wirefence.fuzz.native.loaded._RELAYED", "malloc")
     assert_loaded(["simplejson"])
     monkeypatch.setattr(simplejson.scanner, "c_make_scanner", None)
     with pytest.raises(UsageError, match="uses other code than"):

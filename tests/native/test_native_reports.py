@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from fuzz.native.report import read_report
 from tests.native.processes import python
+from wirefence.fuzz.native.report import read_report
 
 HEAP = """\
 INFO: noise before

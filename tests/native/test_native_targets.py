@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.coverage.explore import Request, explore
-from fuzz.coverage.orders import Orders, environment
-from fuzz.errors import UsageError
-from fuzz.events import Found
-from fuzz.native.loaded import assert_ordered, order
 from tests.native.processes import ROOT, python
+from wirefence.fuzz.coverage.explore import Request, explore
+from wirefence.fuzz.coverage.orders import Orders, environment
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.events import Found
+from wirefence.fuzz.native.loaded import assert_ordered, order
 
 TARGET = str(ROOT / "fuzz" / "fuzz_parsers.py")
 JSON = environment(Orders(targets=("json",)))
 EDGES = re.compile(r"^#\d+\s+DONE\s+(?:cov: (\d+) )?", re.MULTILINE)  # none is left out
 BROKEN = '''
 """A gateway whose parser reads one byte too many of each frame that has a brace."""
-from targets.planted import HEALTHY
+from wirefence.targets.planted import HEALTHY
 
 class Gateway:
     def __init__(self, act, contract):

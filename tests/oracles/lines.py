@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from strategies.records import Version
+from wirefence.strategies.records import Version
 
 STATELESS = "2026-07-28"
 META = {

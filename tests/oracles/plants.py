@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from strategies.contract import Contract
-from strategies.records import VERSIONS, Version
 from tests.oracles.lines import Lines, line, swap
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import VERSIONS, Version
 
 Make = Callable[[Lines], bytes]
 MAX_FRAME, MAX_DEPTH = 4_000, 16  # small bounds make small frames

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.agreement import Reading, agreement
-from targets.records import Outcome
+from wirefence.oracles.agreement import Reading, agreement
+from wirefence.targets.records import Outcome
 
 GOOD = Reading("", b"one")
 BAD = Reading("json-syntax", b"")

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from oracles.document import DEEPEST, LongInteger, judge_document
-from oracles.effects import non_action, same_arguments
-from oracles.rules import ORACLE_RULES
-from oracles.session import judge_session
-from strategies.contract import Contract
-from targets.records import Effect, Trace
 from tests.oracles.lines import Lines
+from wirefence.oracles.document import DEEPEST, LongInteger, judge_document
+from wirefence.oracles.effects import non_action, same_arguments
+from wirefence.oracles.rules import ORACLE_RULES
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract
+from wirefence.targets.records import Effect, Trace
 
 LINES = Lines("2025-11-25")
 OPENED = LINES.opened()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.document import judge_document
-from oracles.features import FEATURES, features
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.features import FEATURES, features
 
 PLANTED = {
     b"NaN": "nan",

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from oracles.document import DEEPEST, UNKNOWN, judge_document
+from wirefence.oracles.document import DEEPEST, UNKNOWN, judge_document
 
 PLANTED = [
     (b"\xef\xbb\xbf1", "utf8-bom", "utf8-bom"),

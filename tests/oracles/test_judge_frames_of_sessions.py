@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from oracles.records import Judgement
-from oracles.rules import BY_ID
-from oracles.session import judge_session
-from strategies.contract import Contract
+from wirefence.oracles.records import Judgement
+from wirefence.oracles.rules import BY_ID
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract
 
 INIT = (
     b'{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"x",'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.document import judge_document
+from wirefence.oracles.document import judge_document
 
 DEEP = 100_000
 

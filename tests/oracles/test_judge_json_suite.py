@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oracles.document import judge_document
+from wirefence.oracles.document import judge_document
 
 DUPLICATES = {"y_object_duplicated_key.json", "y_object_duplicated_key_and_value.json"}
 

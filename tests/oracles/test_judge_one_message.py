@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from oracles import methods
-from oracles.message import judge_message
-from strategies.records import VERSIONS, Direction
+from wirefence.oracles import methods
+from wirefence.oracles.message import judge_message
+from wirefence.strategies.records import VERSIONS, Direction
 
 LATEST = "2026-07-28"
 TABLES = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from strategies.records import VERSIONS, Version
 from tests.oracles.lines import Lines, line
 from tests.oracles.plants import MAX_FRAME
 from tests.oracles.test_planted_rules import judge
+from wirefence.strategies.records import VERSIONS, Version
 
 OLD, BATCHED, NEW = Lines("2025-11-25"), Lines("2025-03-26"), Lines("2026-07-28")
 BAD = b"{\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.transcript_judge import judge_reply
-from strategies.records import Version
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.strategies.records import Version
 
 
 @pytest.mark.parametrize(

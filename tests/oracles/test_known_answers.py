@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fuzz import cli, self_check
-from oracles import document, known_answers
-from oracles.features import FEATURES
-from oracles.known_answers import ACCEPTED, DOCUMENTS, FEATURES_OF, SESSIONS, wrong_answer
-from oracles.rules import RULES
-from targets.parsers import prescan
+from wirefence.fuzz import cli, self_check
+from wirefence.oracles import document, known_answers
+from wirefence.oracles.features import FEATURES
+from wirefence.oracles.known_answers import ACCEPTED, DOCUMENTS, FEATURES_OF, SESSIONS, wrong_answer
+from wirefence.oracles.rules import RULES
+from wirefence.targets.parsers import prescan
 
 MATCHES_TOO_MUCH = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?")
 """What the possessive form of the number matches before CPython 3.11.5 (gh-106052)."""
@@ -88,7 +88,7 @@ def test_each_small_fault_of_the_judge_is_noticed(
 
 
 def test_a_fault_of_a_session_rule_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oracles.session._lifecycle", lambda *_: "")
+    monkeypatch.setattr("wirefence.oracles.session._lifecycle", lambda *_: "")
     assert "life-not-initialized is right" in wrong_answer()
 
 

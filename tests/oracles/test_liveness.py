@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.liveness import HELD_PER_BYTE, HELD_SLACK, MEMORY_PER_BYTE, MEMORY_SLACK, liveness
-from oracles.rules import ORACLE_RULES
-from targets.records import Trace
+from wirefence.oracles.liveness import (
+    HELD_PER_BYTE,
+    HELD_SLACK,
+    MEMORY_PER_BYTE,
+    MEMORY_SLACK,
+    liveness,
+)
+from wirefence.oracles.rules import ORACLE_RULES
+from wirefence.targets.records import Trace
 
 DATA = b"x" * 1000
 BOUND = MEMORY_SLACK + MEMORY_PER_BYTE * len(DATA)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from oracles.records import FrameVerdict, Judgement
-from oracles.rules import BY_ID, RULES
-from oracles.session import judge_session
-from strategies.contract import Contract
 from tests.oracles.lines import Lines
 from tests.oracles.plants import MAX_DEPTH, MAX_FRAME, PLANTS, Plant
+from wirefence.oracles.records import FrameVerdict, Judgement
+from wirefence.oracles.rules import BY_ID, RULES
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract
 
 NAMES = [f"{n}-{plant.rule}" for n, plant in enumerate(PLANTS)]
 planted = pytest.mark.parametrize("plant", PLANTS, ids=NAMES)

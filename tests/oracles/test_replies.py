@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from oracles.records import Finding
-from oracles.replies import replies
-from oracles.rules import ORACLE_RULES
-from oracles.session import judge_session
-from oracles.transcript import lines_of
-from oracles.transcript_judge import judge_reply
-from strategies.contract import Contract
-from strategies.records import Case, Frame, Version
-from targets.records import Effect, Ending, Trace
 from tests.oracles.lines import Lines, line
+from wirefence.oracles.records import Finding
+from wirefence.oracles.replies import replies
+from wirefence.oracles.rules import ORACLE_RULES
+from wirefence.oracles.session import judge_session
+from wirefence.oracles.transcript import lines_of
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Case, Frame, Version
+from wirefence.targets.records import Effect, Ending, Trace
 
 LINES = Lines("2025-11-25")
 HELLO = LINES.opened()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from oracles.rules import ORACLE_RULES, RULES, render
+from wirefence.oracles.rules import ORACLE_RULES, RULES, render
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.spellings import broken
+from wirefence.oracles.spellings import broken
 
 SYNTAX = {
     b"[NaN]": "not a number",

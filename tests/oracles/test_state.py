@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from oracles.rules import ORACLE_RULES
-from oracles.session import judge_session
-from oracles.state import control_of, state
-from strategies.contract import Contract
-from strategies.records import Case, Frame
-from targets.records import Effect, Trace
 from tests.oracles.lines import Lines
+from wirefence.oracles.rules import ORACLE_RULES
+from wirefence.oracles.session import judge_session
+from wirefence.oracles.state import control_of, state
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Case, Frame
+from wirefence.targets.records import Effect, Trace
 
 LINES = Lines("2025-11-25")
 HELLO = (LINES.initialize(), LINES.ready())

@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from oracles.records import Finding
-from oracles.rules import ORACLE_RULES
-from oracles.transcript import lines_of, transcript
-from oracles.transcript_judge import judge_reply
-from oracles.transcript_kinds import KINDS, holds_message, manner
-from targets.records import Trace
+from wirefence.oracles.records import Finding
+from wirefence.oracles.rules import ORACLE_RULES
+from wirefence.oracles.transcript import lines_of, transcript
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.oracles.transcript_kinds import KINDS, holds_message, manner
+from wirefence.targets.records import Trace
 
 GOOD = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
 BAD = [

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from targets.parsers.canonical import _encode_iteratively, decode, describe, encode
+from wirefence.targets.parsers.canonical import _encode_iteratively, decode, describe, encode
 
 DISTINCT = [None, True, 1, 1.0, 0, 0.0, -0.0, "1", "\ud800", 10**5000, -(10**20), [], {}, [[]],
             {"a": 1, "b": 2}, {"b": 2, "a": 1}]  # fmt: skip

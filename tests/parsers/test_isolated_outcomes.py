@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from targets.errors import TargetError
-from targets.parsers import worker
-from targets.parsers.canonical import encode
-from targets.parsers.configs import BY_NAME
-from targets.parsers.outcomes import outcomes
-from targets.parsers.worker import isolated_outcomes
-from targets.records import Outcome
+from wirefence.targets.errors import TargetError
+from wirefence.targets.parsers import worker
+from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.configs import BY_NAME
+from wirefence.targets.parsers.outcomes import outcomes
+from wirefence.targets.parsers.worker import isolated_outcomes
+from wirefence.targets.records import Outcome
 
 # A child whose `ujson` dies or hangs on command; the parent knows nothing of it.
 DEADLY = """
 import os, signal, sys, time
 from dataclasses import replace
-from targets.parsers import worker
+from wirefence.targets.parsers import worker
 
 def parse(raw):
     if raw == b"segv":
@@ -62,7 +62,7 @@ def own_children(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "deadly.py"
     script.write_text(DEADLY)
-    monkeypatch.setenv("PYTHONPATH", str(worker._ROOT))
+    monkeypatch.setenv("PYTHONPATH", str(worker._PLACE))
     monkeypatch.setattr(worker, "_COMMAND", (sys.executable, str(script)))
 
 
@@ -142,13 +142,13 @@ def test_at_the_end_what_lives_is_closed_and_dead_children_are_not_kept() -> Non
     assert last.dead
     assert atexit._ncallbacks() == before
     code = """if True:
-        from targets.parsers import worker
+        from wirefence.targets.parsers import worker
         class Child:
             def close(self): print("closed")
         worker._children[0] = Child()
         """
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=worker._ROOT, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, cwd=worker._PLACE, stdout=subprocess.PIPE, check=True)
     assert done.stdout == b"closed\n"
 
 

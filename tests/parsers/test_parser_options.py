@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from targets.parsers.canonical import decode
-from targets.parsers.configs import BY_NAME, CONFIGS, ParserConfig, library_versions, unavailable
-from targets.parsers.docs import render_docs
-from targets.parsers.outcomes import DEPTH, dangerous, outcome, outcomes
+from wirefence.targets.parsers.canonical import decode
+from wirefence.targets.parsers.configs import (
+    BY_NAME,
+    CONFIGS,
+    ParserConfig,
+    library_versions,
+    unavailable,
+)
+from wirefence.targets.parsers.docs import render_docs
+from wirefence.targets.parsers.outcomes import DEPTH, dangerous, outcome, outcomes
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = pytest.mark.skipif(bool(unavailable()), reason="a library has no wheel for this Python")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from oracles.document import judge_document
-from targets.parsers.canonical import encode
-from targets.parsers.configs import BY_NAME, CONFIGS, STRICT
-from targets.parsers.outcomes import dangerous, outcomes
-from targets.parsers.prescan import PrescanError, prescan
+from wirefence.oracles.document import judge_document
+from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.configs import BY_NAME, CONFIGS, STRICT
+from wirefence.targets.parsers.outcomes import dangerous, outcomes
+from wirefence.targets.parsers.prescan import PrescanError, prescan
 
 EDGES = [
     *(b"-0 [-0] [1e-0,-0] {\"-0\":-0} [-0.0] [-0e0] [0e-0] \"-0\" [\"\\\"-0\",-0]".split()),

@@ -7,14 +7,14 @@ import random
 
 import pytest
 
-from oracles.document import judge_document
-from strategies.contract import Contract, Policy
-from strategies.damage import apply_damage
-from strategies.records import VERSIONS, Case, Version
-from strategies.sessions import session
-from strategies.source import RandomSource
-from targets.planted import MiniGateway
-from targets.planted.records import Rejected
+from wirefence.oracles.document import judge_document
+from wirefence.strategies.contract import Contract, Policy
+from wirefence.strategies.damage import apply_damage
+from wirefence.strategies.records import VERSIONS, Case, Version
+from wirefence.strategies.sessions import session
+from wirefence.strategies.source import RandomSource
+from wirefence.targets.planted import MiniGateway
+from wirefence.targets.planted.records import Rejected
 
 HELLO = (
     b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",'

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.examine import Examiner, GatewayTarget
-from fuzz.store import case_from_bytes
-from strategies.contract import Contract
-from targets.planted import BY_NAME, HEALTHY, PLANTED, Planted, render
+from wirefence.fuzz.examine import Examiner, GatewayTarget
+from wirefence.fuzz.store import case_from_bytes
+from wirefence.strategies.contract import Contract
+from wirefence.targets.planted import BY_NAME, HEALTHY, PLANTED, Planted, render
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = b'"_meta":{"wirefence/token":"operator-secret-7f3a"}'

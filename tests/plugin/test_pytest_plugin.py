@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.crashes.schema import Status
-from fuzz.gate.records import Report
-from fuzz.pytest_support import Replays, Wirefence
-from fuzz.store import Store
-from oracles.records import Finding
-from strategies.records import Case, Frame
-from targets.command.records import Launch
-from targets.errors import TargetError
 from tests.gate_outputs.reports import flaw, report
+from wirefence.fuzz.crashes.schema import Status
+from wirefence.fuzz.gate.records import Report
+from wirefence.fuzz.pytest_support import Replays, Wirefence
+from wirefence.fuzz.store import Store
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case, Frame
+from wirefence.targets.command.records import Launch
+from wirefence.targets.errors import TargetError
 
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = any(each.name == "wirefence" for each in metadata.entry_points(group="pytest11"))
-LOADED = () if INSTALLED else ("-p", "fuzz.pytest_plugin")
+LOADED = () if INSTALLED else ("-p", "wirefence.fuzz.pytest_plugin")
 CALL = b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}\n'
 ADAPTER = '''
 import json
@@ -73,10 +73,10 @@ def crash(
 
 def test_registration_imports_nothing_heavy() -> None:
     code = (
-        "import sys, fuzz.pytest_plugin\n"
-        "heavy = ('hypothesis', 'orjson', 'pydantic', 'rich', 'click', 'msgspec', 'oracles', "
-        "'strategies', 'targets')\n"
-        "loaded = {name.partition('.')[0] for name in sys.modules}\n"
+        "import sys, wirefence.fuzz.pytest_plugin\n"
+        "heavy = ('hypothesis', 'orjson', 'pydantic', 'rich', 'click', 'msgspec', "
+        "'wirefence.oracles', 'wirefence.strategies', 'wirefence.targets')\n"
+        "loaded = set(sys.modules)\n"
         "sys.exit(', '.join(loaded.intersection(heavy)) or 0)\n"
     )
     command = [sys.executable, "-c", f"import pytest\n{code}"]
@@ -115,7 +115,7 @@ def test_the_fixture_finds_what_is_wrong_with_an_adapter(project: pytest.Pyteste
     project.makepyfile(
         test_it="""
         from adapter import Careless
-        from targets.gateway.session import factory
+        from wirefence.targets.gateway.session import factory
 
         def test_careless(wirefence):
             wirefence.adapter(Careless, cases=30)
@@ -172,8 +172,8 @@ class Gate:
 def gated(monkeypatch: pytest.MonkeyPatch) -> Callable[[Report | None], Gate]:
     def make(made: Report | None) -> Gate:
         gate = Gate(made)
-        monkeypatch.setattr("fuzz.pytest_support.gate", gate)
-        monkeypatch.setattr("fuzz.pytest_support.end_left", gate.end)
+        monkeypatch.setattr("wirefence.fuzz.pytest_support.gate", gate)
+        monkeypatch.setattr("wirefence.fuzz.pytest_support.end_left", gate.end)
         return gate
 
     return make

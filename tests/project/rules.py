@@ -13,14 +13,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGES = ("strategies", "targets", "oracles", "fuzz")
-RECORDS = ("strategies.records", "strategies.contract", "targets.records")
-MAX_LINES = 400
+OURS = tuple(f"wirefence.{package}" for package in PACKAGES)
+RECORDS = (
+    "wirefence.strategies.records",
+    "wirefence.strategies.contract",
+    "wirefence.targets.records",
+)
 
 # The narrowest entry that holds a module decides; a package not listed may import leftwards.
 SEALED = {
-    "oracles": ("strategies", "targets.records", "oracles"),
-    "targets.parsers": (*RECORDS, "targets.errors", "targets.parsers"),
-    "targets.gateway": (*RECORDS, "targets.gateway", "targets.parsers"),
+    "wirefence.oracles": (
+        *("wirefence.strategies", "wirefence.targets.records", "wirefence.oracles"),
+    ),
+    "wirefence.targets.parsers": (
+        *(*RECORDS, "wirefence.targets.errors", "wirefence.targets.parsers"),
+    ),
+    "wirefence.targets.gateway": (
+        *(*RECORDS, "wirefence.targets.gateway", "wirefence.targets.parsers"),
+    ),
 }
 
 MACHINE_PATH = re.compile(r"(?<![\w./])/(?:work|root|tmp|opt/pypi)(?![\w.-])|[.]pyenv/")
@@ -36,7 +46,8 @@ def modules(root: Path, folders: tuple[str, ...] = PACKAGES) -> Iterator[tuple[s
     for folder in folders:
         for path in sorted((root / folder).rglob("*.py")):
             parts = path.relative_to(root).with_suffix("").parts
-            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            yield (f"wirefence.{name}" if folder in PACKAGES else name), path
 
 
 def within(name: str, parents: tuple[str, ...]) -> bool:
@@ -63,7 +74,8 @@ def allowed(module: str) -> tuple[str, ...]:
     sealed = [parent for parent in SEALED if within(module, (parent,))]
     if sealed:
         return SEALED[max(sealed, key=len)]
-    return PACKAGES[: PACKAGES.index(module.partition(".")[0]) + 1]
+    own = next(package for package in OURS if within(module, (package,)))
+    return OURS[: OURS.index(own) + 1]
 
 
 def wrong_imports(root: Path) -> list[str]:
@@ -72,19 +84,11 @@ def wrong_imports(root: Path) -> list[str]:
     for module, path in modules(root):
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         for line, name in imported(ast.parse(path.read_bytes()), package):
-            ours = within(name, (*PACKAGES, "tests", "scripts"))
+            # The folders can be imported by their own names from the root: never that way.
+            ours = within(name, ("wirefence", *PACKAGES, "tests", "scripts"))
             if ours and not within(name, allowed(module)):
                 found.append(f"{path.relative_to(root)}:{line} imports {name}")
     return found
-
-
-def long_files(root: Path) -> list[str]:
-    """Python files of more than :data:`MAX_LINES` lines."""
-    lengths = {
-        path.relative_to(root): len(path.read_bytes().splitlines())
-        for _, path in modules(root, (*PACKAGES, "scripts", "tests"))
-    }
-    return [f"{path} has {length} lines" for path, length in lengths.items() if length > MAX_LINES]
 
 
 def undocumented_modules(root: Path) -> list[str]:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from oracles import document as judge
-from targets.gateway import document as gateway
-from targets.parsers import prescan
+from wirefence.oracles import document as judge
+from wirefence.targets.gateway import document as gateway
+from wirefence.targets.parsers import prescan
 
 
 def patterns_of(module: ModuleType) -> list[re.Pattern[str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from fuzz.cli import cli
+from wirefence.fuzz.cli import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "CONTRIBUTING.md")

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from fuzz.coverage.checks import SessionCheck, check_of
-from fuzz.coverage.mutator import Form, Mutator
-from fuzz.coverage.tree import is_json
-from oracles.document import judge_document
-from oracles.session import judge_session
-from strategies.contract import Contract
+from wirefence.fuzz.coverage.checks import SessionCheck, check_of
+from wirefence.fuzz.coverage.mutator import Form, Mutator
+from wirefence.fuzz.coverage.tree import is_json
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract
 
 COUNT = 3_000
 Mutate = Callable[[random.Random, list[bytes]], bytes]

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from fuzz.gate.records import Nominee, Options
-from targets.command.records import Launch
+from wirefence.fuzz.gate.records import Nominee, Options
+from wirefence.targets.command.records import Launch
 
 __all__ = ["BY_NAME", "HERE", "ROOT", "SERVERS", "Place", "Server", "folder_of"]
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import click
 
-from targets.errors import TargetError
 from tests.servers.catalogue import BY_NAME, ROOT, SERVERS, Server
 from tests.servers.page import rewritten
 from tests.servers.prepare import prepare
+from wirefence.targets.errors import TargetError
 
 FOUND = ROOT / ".wirefence" / "servers" / "found"
 PAGE = ROOT / "docs" / "findings.md"
@@ -62,7 +62,7 @@ def run(server: Server, seconds: float) -> None:
 def words(server: Server, folder: Path, seconds: float) -> list[str]:
     """The command line of the gate."""
     launch, options = server.launch(folder), server.options(folder)
-    gate = [sys.executable, "-m", "fuzz", "gate", "--format", "json", "--label", server.name]
+    gate = [sys.executable, "-m", "wirefence", "gate", "--format", "json", "--label", server.name]
     gate += ["--out", str(FOUND / server.name), "--seconds", f"{seconds:g}"]
     gate += ["--patience", "15", "--start-patience", "60"]
     gate += ["--tool", server.tool, "--args", options.nominee.arguments if options.nominee else ""]

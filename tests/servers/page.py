@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fuzz.gate.inputs import UGLY
-from fuzz.gate.verdicts import ACTING, UNUSABLE
-from fuzz.gate.wire import INITIALIZED, tokens_in
-from fuzz.store import read_case
-from oracles.rules import BY_ID
 from tests.servers.catalogue import SERVERS, Server
+from wirefence.fuzz.gate.inputs import UGLY
+from wirefence.fuzz.gate.verdicts import ACTING, UNUSABLE
+from wirefence.fuzz.gate.wire import INITIALIZED, tokens_in
+from wirefence.fuzz.store import read_case
+from wirefence.oracles.rules import BY_ID
 
 __all__ = ["Told", "rewritten", "told"]
 

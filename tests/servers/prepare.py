@@ -19,10 +19,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
 
-from targets.environments.installers import Request, choose
-from targets.environments.interpreters import find
-from targets.errors import TargetError
 from tests.servers.catalogue import HERE, ROOT, Place, folder_of
+from wirefence.targets.environments.installers import Request, choose
+from wirefence.targets.environments.interpreters import find
+from wirefence.targets.errors import TargetError
 
 __all__ = ["npm_error", "prepare"]
 

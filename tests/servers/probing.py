@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from fuzz.gate.cases import Maker
-from fuzz.gate.lab import Lab, Ready, ready
-from fuzz.gate.learn import learn
-from fuzz.gate.records import Facts, Options, Seen, Trial
-from fuzz.gate.verdicts import acted, judge, usable
-from fuzz.gate.warm import Warm
-from fuzz.gate.wire import Wording
-from targets.command.records import Launch
+from wirefence.fuzz.gate.cases import Maker
+from wirefence.fuzz.gate.lab import Lab, Ready, ready
+from wirefence.fuzz.gate.learn import learn
+from wirefence.fuzz.gate.records import Facts, Options, Seen, Trial
+from wirefence.fuzz.gate.verdicts import acted, judge, usable
+from wirefence.fuzz.gate.warm import Warm
+from wirefence.fuzz.gate.wire import Wording
+from wirefence.targets.command.records import Launch
 
 __all__ = ["COLD", "WARM", "Probed", "probe"]
 

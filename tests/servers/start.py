@@ -12,9 +12,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from targets.errors import TargetError
 from tests.servers.catalogue import BY_NAME, ROOT
 from tests.servers.prepare import prepare
+from wirefence.targets.errors import TargetError
 
 
 def main() -> None:

@@ -8,11 +8,11 @@ import re
 
 import pytest
 
-from targets.errors import TargetError
 from tests.environments.absence import skip_where_absent
 from tests.servers import prepare as preparing
 from tests.servers.catalogue import HERE, SERVERS
 from tests.servers.prepare import npm_error, prepare
+from wirefence.targets.errors import TargetError
 
 LOCK = json.loads((HERE / "package-lock.json").read_bytes())
 

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from fuzz.gate.records import Nominee, Options
-from targets.command.records import Launch
 from tests.servers.catalogue import ROOT
 from tests.servers.probing import COLD, Probed, probe
+from wirefence.fuzz.gate.records import Nominee, Options
+from wirefence.targets.command.records import Launch
 
 SERVER = ROOT / "tests" / "gate" / "servers" / "server.py"
 

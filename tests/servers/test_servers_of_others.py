@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.crashes.causes import call
-from fuzz.gate.verdicts import ACTING
-from targets.errors import TargetError
 from tests.environments.absence import skip_where_absent
 from tests.servers.catalogue import BY_NAME, ROOT, SERVERS, Server
 from tests.servers.prepare import prepare
 from tests.servers.probing import WARM, Probed, probe
+from wirefence.fuzz.crashes.causes import call
+from wirefence.fuzz.gate.verdicts import ACTING
+from wirefence.targets.errors import TargetError
 
 Ask = Callable[[str], Probed]
 

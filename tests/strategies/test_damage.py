@@ -7,13 +7,21 @@ from itertools import product
 
 import pytest
 
-from strategies.damage import BY_NAME, FAMILIES, OPERATORS, Damaged, Operator, Scene, apply_damage
-from strategies.damage.base import hidden_call, table
-from strategies.damage.confusion import IDS, TOKENS
-from strategies.damage.spans import find, members, string_places
-from strategies.damage.truncation import cut_at, offsets
-from strategies.records import VERSIONS, Case, Frame, Version
-from strategies.source import RandomSource
+from wirefence.strategies.damage import (
+    BY_NAME,
+    FAMILIES,
+    OPERATORS,
+    Damaged,
+    Operator,
+    Scene,
+    apply_damage,
+)
+from wirefence.strategies.damage.base import hidden_call, table
+from wirefence.strategies.damage.confusion import IDS, TOKENS
+from wirefence.strategies.damage.spans import find, members, string_places
+from wirefence.strategies.damage.truncation import cut_at, offsets
+from wirefence.strategies.records import VERSIONS, Case, Frame, Version
+from wirefence.strategies.source import RandomSource
 
 INITIALIZE = Frame(
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'

@@ -8,13 +8,13 @@ from itertools import accumulate
 
 import pytest
 
-from oracles.records import FrameVerdict
-from oracles.session import judge_session
-from strategies.contract import Contract, Profile
-from strategies.damage import OPERATORS, Damaged, Operator, Scene
-from strategies.records import VERSIONS, Case, Frame, Version
-from strategies.sessions import handshake, session
-from strategies.source import RandomSource
+from wirefence.oracles.records import FrameVerdict
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract, Profile
+from wirefence.strategies.damage import OPERATORS, Damaged, Operator, Scene
+from wirefence.strategies.records import VERSIONS, Case, Frame, Version
+from wirefence.strategies.sessions import handshake, session
+from wirefence.strategies.source import RandomSource
 
 PROFILES: tuple[Profile, ...] = ("strict", "spec")
 EXACT = [each for each in OPERATORS if each.expect != "profile" and not each.heavy]

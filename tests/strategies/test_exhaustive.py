@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from strategies.exhaustive import BYTES, TOKENS, byte_strings, count, token_strings, truncations
+from wirefence.strategies.exhaustive import (
+    BYTES,
+    TOKENS,
+    byte_strings,
+    count,
+    token_strings,
+    truncations,
+)
 
 
 def test_token_strings_are_all_there_in_shortlex_order() -> None:

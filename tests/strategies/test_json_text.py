@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from oracles.document import judge_document
-from strategies.json_text import DICTIONARY, json_text, load_words
-from strategies.source import RandomSource
+from wirefence.oracles.document import judge_document
+from wirefence.strategies.json_text import DICTIONARY, json_text, load_words
+from wirefence.strategies.source import RandomSource
 
 SAMPLE = 4_000
 

@@ -11,12 +11,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from strategies.mcp import message, message_of
-from strategies.mcp_calls import PLANS, call
-from strategies.mcp_kinds import Kind, kinds
-from strategies.mcp_message import batch, reorder
-from strategies.records import VERSIONS, Direction, Version
-from strategies.source import RandomSource
+from wirefence.strategies.mcp import message, message_of
+from wirefence.strategies.mcp_calls import PLANS, call
+from wirefence.strategies.mcp_kinds import Kind, kinds
+from wirefence.strategies.mcp_message import batch, reorder
+from wirefence.strategies.records import VERSIONS, Direction, Version
+from wirefence.strategies.source import RandomSource
 
 Schema = Mapping[str, Any]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.message import judge_message
-from oracles.transcript_judge import judge_reply
-from strategies.damage import OPERATORS, Operator, Scene, apply_damage
-from strategies.records import VERSIONS, Case, Version
-from strategies.server_sessions import server_session
-from strategies.source import RandomSource
+from wirefence.oracles.message import judge_message
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.strategies.damage import OPERATORS, Operator, Scene, apply_damage
+from wirefence.strategies.records import VERSIONS, Case, Version
+from wirefence.strategies.server_sessions import server_session
+from wirefence.strategies.source import RandomSource
 
 TEXTUAL = {"truncation", "concatenation", "banner", "encoding", "number-spelling", "white-space"}
 REJECTED = [

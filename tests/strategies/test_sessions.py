@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from oracles.document import judge_document
-from strategies.contract import DEFAULT_TOOLS, Contract
-from strategies.mcp_calls import PLANS, Plan, call
-from strategies.records import VERSIONS, Case, Frame, Version
-from strategies.sessions import frame, handshake, session
-from strategies.source import RandomSource, Source
+from wirefence.oracles.document import judge_document
+from wirefence.strategies.contract import DEFAULT_TOOLS, Contract
+from wirefence.strategies.mcp_calls import PLANS, Plan, call
+from wirefence.strategies.records import VERSIONS, Case, Frame, Version
+from wirefence.strategies.sessions import frame, handshake, session
+from wirefence.strategies.source import RandomSource, Source
 
 SAMPLE = 300
 SERVED = {"initialize", "ping", "server/discover", "tools/list", "tools/call"}

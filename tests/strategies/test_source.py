@@ -10,18 +10,18 @@ import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
-import strategies
-from strategies.damage import apply_damage
-from strategies.hypothesis_driver import HypothesisSource
-from strategies.json_text import json_text
-from strategies.sessions import session
-from strategies.source import RandomSource, Source
+from wirefence import strategies
+from wirefence.strategies.damage import apply_damage
+from wirefence.strategies.hypothesis_driver import HypothesisSource
+from wirefence.strategies.json_text import json_text
+from wirefence.strategies.sessions import session
+from wirefence.strategies.source import RandomSource, Source
 
 DIGEST = """
 import hashlib
-from strategies.json_text import json_text
-from strategies.sessions import session
-from strategies.source import RandomSource
+from wirefence.strategies.json_text import json_text
+from wirefence.strategies.sessions import session
+from wirefence.strategies.source import RandomSource
 source, digest = RandomSource(7), hashlib.sha256()
 for _ in range(200):
     digest.update(session(source).data + json_text(source))
@@ -141,7 +141,7 @@ def test_ready_strategies_make_what_they_say(frame: strategies.Frame, message: o
 
 
 def test_importing_the_records_does_not_import_hypothesis() -> None:
-    code = "import sys, strategies.records; print('hypothesis' in sys.modules)"
+    code = "import sys, wirefence.strategies.records; print('hypothesis' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code]) == b"False\n"
 
 

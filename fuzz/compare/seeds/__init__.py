@@ -1,7 +1,7 @@
 """Generators for every known kind of divergence: variants by general means, not single inputs."""
 
-from fuzz.compare.seeds import numbers, sizes, syntax, text
-from fuzz.compare.seeds.base import Family
+from wirefence.fuzz.compare.seeds import numbers, sizes, syntax, text
+from wirefence.fuzz.compare.seeds.base import Family
 
 __all__ = ["FAMILIES", "Family"]
 

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from itertools import product
 
-from fuzz.compare.seeds.base import VALUE_PLACES, Family, family, placed
+from wirefence.fuzz.compare.seeds.base import VALUE_PLACES, Family, family, placed
 
 __all__ = ["FAMILIES", "LONG", "decimal", "halfway", "integer"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fuzz.compare.seeds.base import Family, family, ladder
+from wirefence.fuzz.compare.seeds.base import Family, family, ladder
 
 __all__ = ["FAMILIES", "LONG"]
 

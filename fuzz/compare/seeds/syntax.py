@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fuzz.compare.seeds.base import VALUE_PLACES, Family, family, placed
+from wirefence.fuzz.compare.seeds.base import VALUE_PLACES, Family, family, placed
 
 __all__ = ["FAMILIES"]
 

@@ -10,7 +10,14 @@ import codecs
 from collections.abc import Iterator
 from itertools import product
 
-from fuzz.compare.seeds.base import STRING_PLACES, VALUE_PLACES, Family, family, placed, swept
+from wirefence.fuzz.compare.seeds.base import (
+    STRING_PLACES,
+    VALUE_PLACES,
+    Family,
+    family,
+    placed,
+    swept,
+)
 
 __all__ = ["FAMILIES", "INVALID_UTF8", "SURROGATES"]
 

@@ -12,7 +12,7 @@ from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[3]
 
-sys.path.insert(0, str(ROOT))
-package = ModuleType("strategies")
+sys.path.insert(0, str(ROOT / "src"))
+package = ModuleType("wirefence.strategies")
 package.__path__ = [str(ROOT / "strategies")]
-sys.modules["strategies"] = package
+sys.modules["wirefence.strategies"] = package

@@ -1,4 +1,4 @@
-"""The reference gateway as ``python -m targets.gateway`` serves it, without its log.
+"""The reference gateway as ``python -m wirefence.targets.gateway`` serves it, without its log.
 
 ``python reference.py VERSION POLICY PROFILE``. Its log takes longer to import than all the rest.
 """
@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import bare  # noqa: F401 - must come before what it makes cheap
 
-from strategies.contract import Contract
-from targets.gateway.session import ReferenceGateway
+from wirefence.strategies.contract import Contract
+from wirefence.targets.gateway.session import ReferenceGateway
 
 
 def main(version, policy, profile) -> None:

@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import bare  # noqa: F401 - must come before what it makes cheap
 
-from strategies.contract import DEFAULT_TOOLS, Contract
-from targets.gateway.session import ReferenceGateway
+from wirefence.strategies.contract import DEFAULT_TOOLS, Contract
+from wirefence.targets.gateway.session import ReferenceGateway
 
 INITIALIZED = b'"notifications/initialized"'
 NOTE = (

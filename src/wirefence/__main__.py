@@ -1,4 +1,4 @@
-"""``python -m fuzz`` and ``wirefence``: the command line, and Ctrl-C from its first moment on.
+"""``python -m wirefence`` and ``wirefence``: the command line, and Ctrl-C from its first moment on.
 
 The key insight: what takes long at a start is importing, so whoever presses Ctrl-C early meets
 that; nothing but the answer to it is imported before.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from fuzz.ends import end_at_once
-from fuzz.errors import USAGE, missing
+from wirefence.fuzz.ends import end_at_once
+from wirefence.fuzz.errors import USAGE, missing
 
 __all__ = ["main"]
 
@@ -19,7 +19,7 @@ def main() -> None:
     end_at_once()
     try:
         # Importing it takes most of a start.
-        from fuzz.cli import main as run  # noqa: PLC0415
+        from wirefence.fuzz.cli import main as run  # noqa: PLC0415
     except ModuleNotFoundError as error:
         sys.stderr.write(f"wirefence: {missing(error)}\n")
         sys.exit(USAGE)
