@@ -1,7 +1,7 @@
 # Two commands matter: `make campaign` and `make test`. Both set everything up first.
-# The work of set-up is in scripts/bootstrap.py; see CONTRIBUTING.md.
+# scripts/choose-python chooses the Python, scripts/bootstrap.py sets up; see CONTRIBUTING.md.
 
-PYTHON ?= python3
+PYTHON ?=
 SECONDS ?= 60
 CAMPAIGN_ARGS ?=
 PYTEST_ARGS ?=
@@ -15,14 +15,10 @@ CODE := strategies targets oracles fuzz scripts tests
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 	@echo
-	@echo "  variables: PYTHON=$(PYTHON)  SECONDS=$(SECONDS)  CAMPAIGN_ARGS='--seed 7'  PYTEST_ARGS='-k gateway'"
+	@echo "  variables: PYTHON=python3.12  SECONDS=$(SECONDS)  CAMPAIGN_ARGS='--seed 7'  PYTEST_ARGS='-k gateway'"
 
 setup: ## make or repair .venv (the other commands do it by themselves)
-	@command -v "$(PYTHON)" >/dev/null || { \
-	  echo "There is no '$(PYTHON)' here. Install Python 3.11 or later, or name one: make PYTHON=/path/to/python3.12" >&2; exit 2; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "'$(PYTHON)' is $$("$(PYTHON)" --version 2>&1); Wirefence needs Python 3.11 or later. Name one: make PYTHON=python3.12" >&2; exit 2; }
-	@"$(PYTHON)" scripts/bootstrap.py
+	@python=$$(scripts/choose-python "$(PYTHON)") && "$$python" scripts/bootstrap.py
 
 campaign: setup ## fuzz the parsers and the gateway for SECONDS seconds
 	@$(BIN)/wirefence campaign --seconds $(SECONDS) $(CAMPAIGN_ARGS)
