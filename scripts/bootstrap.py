@@ -1,29 +1,89 @@
-"""Make ``.venv`` what the requirements say; do nothing, quickly, when it already is.
+"""Make or repair ``.venv`` as the requirements files say; do nothing when it is up to date.
 
-The key insight: a stamp inside the environment names everything it was made from, is taken away
-before the first change and put back after the last. Whatever interrupts a set-up leaves no stamp,
-and an environment without its stamp is made anew. Standard library only; ``make`` calls it with
-the machine's Python, 3.11 or later.
+A stamp inside the environment names everything that it was made from. It is removed before the
+first step and written after the last one, so an interrupted set-up leaves no stamp, and an
+environment without a stamp is made anew. Each step writes to ``.venv/setup.log``; stderr gets a
+line at the start, a line for each package that is left out, and a line at the end.
+
+Standard library only: ``make`` runs this with the Python that ``scripts/choose-python`` prints.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
+import os
+import platform
 import shlex
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-SOURCES = ("pyproject.toml", "requirements.txt", "requirements-dev.txt", "scripts/bootstrap.py")
+SOURCES = (
+    "pyproject.toml",
+    "requirements.txt",
+    "requirements-optional.txt",
+    "requirements-dev.txt",
+    "scripts/bootstrap.py",
+)
 
-Run = Callable[[Sequence[str]], None]
+OPTIONAL = {
+    "atheris": "wirefence fuzz, and the coverage-guided part of campaigns",
+    "pysimdjson": "the simdjson parser configurations",
+}
+"""Packages of requirements-optional.txt, and what is left out without each."""
+
+USAGE, FAILED = 2, 3
+"""Exit codes: wrong machine, place or interruption; a step that failed."""
+
+NOISE = (
+    "WARNING: Location",
+    "WARNING: Running pip as",
+    "WARNING: The directory",
+    "WARNING: There was an error checking",
+    "WARNING: You are using pip version",
+    "[notice]",
+    "DEPRECATION:",
+)
+"""Starts of pip's lines about its own configuration, which explain no failure."""
+
+RETRY = "WARNING: Retrying"
+"""Start of pip's line for each attempt to reach an index; the last of them is enough."""
+
+SHOWN_LINES = 5
+"""Lines of a failed step that are shown; the log has the rest."""
 
 
 class SetupError(Exception):
-    """A step of the set-up failed; the message says which and what to do."""
+    """Set-up cannot go on; the message is for the user."""
+
+    def __init__(self, message: str, code: int = FAILED):
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command of set-up, and what it does in words for the user."""
+
+    purpose: str
+    command: Sequence[str]
+    replaces_folder: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a step ended: its exit code and the lines that it printed."""
+
+    code: int
+    lines: Sequence[str] = ()
+
+
+RunStep = Callable[[Step], Result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +101,29 @@ class Environment:
         return self.folder / "wirefence-stamp"
 
     @property
+    def log(self) -> Path:
+        return self.folder / "setup.log"
+
+    @property
     def python(self) -> Path:
         return self.folder / "bin" / "python"
 
-    def wanted(self) -> tuple[str, str]:
-        """Digest of the interpreter and place, and digest of what is to be installed.
+    @property
+    def packages(self) -> Path:
+        return self.folder / "lib" / "python{}.{}".format(*sys.version_info) / "site-packages"
 
-        The place counts because console scripts and the editable install hold absolute paths.
+    def wanted(self) -> tuple[str, str]:
+        """Return a digest of the interpreter and place, and one of what is to be installed.
+
+        The place counts because console scripts hold absolute paths.
         """
-        base = "\n".join((sys.version, sys.base_prefix, str(self.root)))
+        parts = (sys.version, sys.base_prefix, self.root)
+        base = b"\n".join(os.fsencode(part) for part in parts)
         content = b"\0".join((self.root / name).read_bytes() for name in SOURCES)
-        return hashlib.sha256(base.encode()).hexdigest(), hashlib.sha256(content).hexdigest()
+        return hashlib.sha256(base).hexdigest(), hashlib.sha256(content).hexdigest()
 
     def found(self) -> tuple[str, str] | None:
-        """The digests of the last set-up that ran to its end, or ``None``."""
+        """Return the digests of the last set-up that ran to its end, or ``None``."""
         try:
             base, content = self.stamp.read_text(encoding="ascii").split()
         except (OSError, ValueError):
@@ -63,60 +132,208 @@ class Environment:
 
 
 def base_python() -> str:
-    """The interpreter itself, even when called from an activated environment (such as ours)."""
+    """Return the interpreter itself, even when called from an activated environment."""
     base: str = getattr(sys, "_base_executable", "") or sys.executable
     return base
 
 
-def run(command: Sequence[str]) -> None:
-    """Run one step with its output on stderr, so that stdout stays the caller's."""
-    try:
-        code = subprocess.run(command, stdout=sys.stderr, check=False).returncode
-    except OSError as error:
-        raise SetupError(f"cannot start {command[0]}: {error.strerror}") from error
-    if code:
-        raise SetupError(f"this step failed (exit {code}): {shlex.join(command)}")
+def run_step(step: Step, log: Path, lock: int) -> Result:
+    """Run one step with its output in the log.
+
+    The step inherits the lock: if this process is killed and the step is not, the next set-up
+    waits until the step has ended.
+    """
+    # venv --clear deletes the log, so what that step prints is written after it.
+    with tempfile.TemporaryFile() if step.replaces_folder else log.open("a+b") as output:
+        start = output.seek(0, os.SEEK_END)
+        output.write(os.fsencode(f"$ {shlex.join(step.command)}\n"))
+        output.flush()
+        try:
+            code = subprocess.run(
+                step.command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PIP_USER": "0"},  # pip refuses user = true in an environment
+                pass_fds=(lock,),
+                check=False,
+            ).returncode
+        except OSError as error:
+            raise SetupError(f"cannot start {step.command[0]}: {error.strerror}") from error
+        output.seek(start)
+        text = output.read()
+    if step.replaces_folder:
+        log.parent.mkdir(exist_ok=True)
+        log.write_bytes(text)
+    return Result(code, text.decode(errors="replace").splitlines()[1:])
 
 
-def install(environment: Environment, run: Run) -> None:
-    """Bring the environment to what is wanted; the stamp is away for as long as it is not."""
+def explaining_lines(lines: Sequence[str]) -> list[str]:
+    """Return the last lines of a step that may explain its failure, repetitions left out."""
+    kept: list[str] = []
+    for line in map(str.strip, lines):
+        if not line or line.startswith(NOISE):
+            continue
+        if kept and line.startswith(RETRY) and kept[-1].startswith(RETRY):
+            kept.pop()
+        kept.append(line)
+    return kept[-SHOWN_LINES:]
+
+
+def require_success(step: Step, result: Result) -> None:
+    """Raise a SetupError that names the step and shows its last lines, if it failed."""
+    if result.code:
+        lines = "".join(f"\n  {line}" for line in explaining_lines(result.lines))
+        raise SetupError(f'the step "{step.purpose}" failed (exit {result.code}).{lines}')
+
+
+def install(environment: Environment, run: RunStep) -> None:
+    """Bring the environment to what is wanted; the stamp is absent meanwhile."""
     wanted, found = environment.wanted(), environment.found()
     environment.stamp.unlink(missing_ok=True)
+    environment.log.unlink(missing_ok=True)
+
+    def must(purpose: str, command: Sequence[str], *, replaces_folder: bool = False) -> None:
+        step = Step(purpose, command, replaces_folder)
+        require_success(step, run(step))
+
     if found is None or found[0] != wanted[0]:
-        run([base_python(), "-m", "venv", "--clear", str(environment.folder)])
-    pip = [str(environment.python), "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    run([*pip, "install", "-q", "-r", str(environment.root / "requirements-dev.txt")])
+        venv = [base_python(), "-I", "-m", "venv", "--clear", str(environment.folder)]
+        must("make an empty environment", venv, replaces_folder=True)
+    pip = [str(environment.python), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    add = [*pip, "install", "--progress-bar=off"]
+    must("install packages", [*add, "-r", str(environment.root / "requirements-dev.txt")])
+    install_optional(environment, add, run)
     # Without isolation the pinned hatchling builds the package, not whichever is newest today.
-    editable = ["install", "-q", "--no-deps", "--no-build-isolation", "-e", str(environment.root)]
-    run([*pip, *editable])
-    run([*pip, "check"])
+    editable = ["--no-deps", "--no-build-isolation", "-e", str(environment.root)]
+    must("install Wirefence", [*add, *editable])
+    make_path_relative(environment)
+    check_packages(environment, Step("check the packages", [*pip, "check"]), run)
     fresh = environment.stamp.with_suffix(".new")
     fresh.write_text("\n".join(wanted) + "\n", encoding="ascii")
     fresh.replace(environment.stamp)
 
 
-def ensure(environment: Environment, run: Run = run) -> bool:
-    """Set up if needed, one process at a time; say whether anything was done."""
+def install_optional(environment: Environment, add: Sequence[str], run: RunStep) -> None:
+    """Install each optional package that has a wheel, and print what is left out."""
+    text = (environment.root / "requirements-optional.txt").read_text(encoding="utf-8")
+    for line in filter(None, text.splitlines()):
+        if not line.startswith("#"):
+            # No source is built: that takes a compiler, and minutes to fail.
+            wheel = ["--only-binary=:all:", "--no-deps", line]
+            run(Step("install an optional package", [*add, *wheel]))
+    for name in absent_packages(environment):
+        print(
+            f"Without {name}, for which the package index has no wheel for Python "
+            f"{sys.version_info[0]}.{sys.version_info[1]} on {platform.machine()}: "
+            f"left out is {OPTIONAL[name]}.",
+            file=sys.stderr,
+        )
+
+
+def absent_packages(environment: Environment) -> list[str]:
+    """Return the names of the optional packages that are not installed."""
+    return [name for name in OPTIONAL if not any(environment.packages.glob(f"{name}-*.dist-info"))]
+
+
+def make_path_relative(environment: Environment) -> None:
+    """Replace the checkout's path in the editable install's ``.pth`` by a relative one.
+
+    Before Python 3.13 ``site`` reads the file in the encoding of the locale and stops the
+    interpreter when it cannot: a path with non-ASCII letters under ``LC_ALL=C``.
+    """
+    files = list(environment.packages.glob("_editable_impl_wirefence.pth"))
+    if not files:
+        raise SetupError("the step \"install Wirefence\" wrote no '_editable_impl_wirefence.pth'")
+    files[0].write_text(os.path.relpath(environment.root, environment.packages) + "\n", "ascii")
+
+
+def check_packages(environment: Environment, step: Step, run: RunStep) -> None:
+    """Run ``pip check``, which may miss the optional packages that are absent and nothing else."""
+    result = run(step)
+    absent = absent_packages(environment)
+    expected = tuple(f"requires {name}, which is not installed." for name in absent)
+    lines = [line for line in result.lines if line and not line.startswith(NOISE)]
+    if not lines or not all(line.endswith(expected) for line in lines):
+        require_success(step, result)
+
+
+@contextmanager
+def lock_environment(environment: Environment) -> Iterator[int]:
+    """Hold the lock of a checkout's set-up, and give its descriptor."""
+    # Absent on Windows, where main() ends before this.
+    import fcntl  # noqa: PLC0415
+
+    try:
+        lock = (environment.root / ".venv.lock").open("w")
+    except OSError as error:
+        raise SetupError(
+            f"cannot write to {environment.root} ({error.strerror}). "
+            "Clone Wirefence into a folder of your own.",
+            USAGE,
+        ) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Another set-up runs here; this one waits for its end.", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock.fileno()
+
+
+def ensure(environment: Environment, run: RunStep | None = None) -> bool:
+    """Set up if needed, one process at a time; return whether anything was done."""
     if environment.found() == environment.wanted():
         return False
-    with (environment.root / ".venv.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock_environment(environment) as lock:
         if environment.found() == environment.wanted():
             return False
         version = ".".join(map(str, sys.version_info[:3]))
-        print(f"Setting up .venv with Python {version}; this is done once.", file=sys.stderr)
-        install(environment, run)
+        print(
+            f"Setting up .venv with Python {version} ({base_python()}); "
+            "this is done once and takes about a minute.",
+            file=sys.stderr,
+        )
+        install(environment, run or (lambda step: run_step(step, environment.log, lock)))
+        print("Set-up is complete; its log is .venv/setup.log.", file=sys.stderr)
     return True
 
 
+def describe_unsupported(system: str) -> str | None:
+    """Return why Wirefence cannot run on a system (``sys.platform``), or ``None`` if it can."""
+    if system.startswith("linux"):
+        return None
+    name = {"darwin": "macOS", "win32": "Windows"}.get(system, system)
+    return (
+        f"Wirefence runs on Linux only, and this is {name}. Use a Linux machine, container or WSL."
+    )
+
+
+def interrupt(number: int, _frame: object) -> None:
+    """Treat a signal that ends the process as Ctrl-C, so that the running step ends too."""
+    raise KeyboardInterrupt(number)
+
+
 def main() -> int:
-    """Exit 0 when the environment is ready, 3 when it could not be made."""
+    """Return 0 when the environment is ready, 2 on wrong use, 3 when a step failed."""
+    unsupported = describe_unsupported(sys.platform)
+    if unsupported:
+        print(unsupported, file=sys.stderr)
+        return USAGE
+    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGHUP, interrupt)
+    environment = Environment(Path(__file__).resolve().parent.parent)
     try:
-        ensure(Environment(Path(__file__).resolve().parent.parent))
+        ensure(environment)
+    except KeyboardInterrupt:
+        print("Set-up was interrupted; the next call starts over.", file=sys.stderr)
+        return USAGE
     except (SetupError, OSError) as error:
         print(f"Set-up failed: {error}", file=sys.stderr)
+        if environment.log.exists():
+            print("The whole log is .venv/setup.log.", file=sys.stderr)
         print("CONTRIBUTING.md says what set-up needs; the next call starts over.", file=sys.stderr)
-        return 3
+        return error.code if isinstance(error, SetupError) else FAILED
     return 0
 
 

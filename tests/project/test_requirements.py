@@ -22,6 +22,9 @@ RUNTIME = PROJECT["project"]["dependencies"]
 DEVELOPMENT = PROJECT["dependency-groups"]["dev"]
 
 
+RUNTIME_PINS = ("requirements.txt", "requirements-optional.txt")
+
+
 def lines(name: str) -> Iterator[str]:
     for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -77,7 +80,7 @@ def unpinned_dependencies(pinned: dict[str, str], python: str) -> dict[str, list
 
 
 def test_every_line_is_an_exact_pin_and_development_builds_on_run_time():
-    for line in lines("requirements.txt"):
+    for line in (line for name in RUNTIME_PINS for line in lines(name)):
         assert str(Requirement(line).specifier).startswith("=="), line
     first, *rest = lines("requirements-dev.txt")
     assert first == "-r requirements.txt"
@@ -87,15 +90,15 @@ def test_every_line_is_an_exact_pin_and_development_builds_on_run_time():
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_pins_satisfy_pyproject(python):
-    assert unmet(RUNTIME, pins("requirements.txt", python=python), python) == []
-    everything = pins("requirements.txt", "requirements-dev.txt", python=python)
+    assert unmet(RUNTIME, pins(*RUNTIME_PINS, python=python), python) == []
+    everything = pins(*RUNTIME_PINS, "requirements-dev.txt", python=python)
     assert unmet(DEVELOPMENT, everything, python) == []
 
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_dependencies_of_dependencies_are_pinned_too(python):
-    assert unpinned_dependencies(pins("requirements.txt", python=python), python) == {}
-    everything = pins("requirements.txt", "requirements-dev.txt", python=python)
+    assert unpinned_dependencies(pins(*RUNTIME_PINS, python=python), python) == {}
+    everything = pins(*RUNTIME_PINS, "requirements-dev.txt", python=python)
     assert unpinned_dependencies(everything, python) == {}
 
 
