@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 SOURCES = (
     "pyproject.toml",
@@ -53,6 +54,12 @@ NOISE = (
 
 RETRY = "WARNING: Retrying"
 """Start of pip's line for each attempt to reach an index; the last of them is enough."""
+
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a set-up."""
+
+GRACE_SECONDS = 5.0
+"""Time for an interrupted step to delete its temporary files, which takes pip far less."""
 
 SHOWN_LINES = 5
 """Lines of a failed step that are shown; the log has the rest."""
@@ -149,15 +156,7 @@ def run_step(step: Step, log: Path, lock: int) -> Result:
         output.write(os.fsencode(f"$ {shlex.join(step.command)}\n"))
         output.flush()
         try:
-            code = subprocess.run(
-                step.command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "PIP_USER": "0"},  # pip refuses user = true in an environment
-                pass_fds=(lock,),
-                check=False,
-            ).returncode
+            code = run_command(step.command, output, lock)
         except OSError as error:
             raise SetupError(f"cannot start {step.command[0]}: {error.strerror}") from error
         output.seek(start)
@@ -166,6 +165,45 @@ def run_step(step: Step, log: Path, lock: int) -> Result:
         log.parent.mkdir(exist_ok=True)
         log.write_bytes(text)
     return Result(code, text.decode(errors="replace").splitlines()[1:])
+
+
+def run_command(command: Sequence[str], output: IO[bytes], lock: int) -> int:
+    """Run a command and return its exit code; when interrupted, end the command first."""
+    process = None
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)  # until the process has its name here
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PIP_USER": "0"},  # pip refuses user = true in an environment
+                pass_fds=(lock,),
+                preexec_fn=receive_signals,  # noqa: PLW1509 - this process has one thread
+            )
+        finally:
+            receive_signals()
+        return process.wait()
+    except KeyboardInterrupt:
+        if process:
+            end_process(process)
+        raise
+
+
+def receive_signals() -> None:
+    """Let the signals through that end a set-up."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
+
+
+def end_process(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt a process, and kill it if it does not end soon."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def explaining_lines(lines: Sequence[str]) -> list[str]:
@@ -224,9 +262,9 @@ def install_optional(environment: Environment, add: Sequence[str], run: RunStep)
             run(Step("install an optional package", [*add, *wheel]))
     for name in absent_packages(environment):
         print(
-            f"Without {name}, for which the package index has no wheel for Python "
-            f"{sys.version_info[0]}.{sys.version_info[1]} on {platform.machine()}: "
-            f"left out is {OPTIONAL[name]}.",
+            f"Wirefence works without {name}, which has no wheel for Python {sys.version_info[0]}."
+            f"{sys.version_info[1]} on {platform.machine()} in the package index. "
+            f"Left out: {OPTIONAL[name]}.",
             file=sys.stderr,
         )
 
@@ -320,8 +358,9 @@ def main() -> int:
     if unsupported:
         print(unsupported, file=sys.stderr)
         return USAGE
-    signal.signal(signal.SIGTERM, interrupt)
-    signal.signal(signal.SIGHUP, interrupt)
+    for number in ENDINGS:
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup and background jobs ignore some
+            signal.signal(number, interrupt)
     environment = Environment(Path(__file__).resolve().parent.parent)
     try:
         ensure(environment)

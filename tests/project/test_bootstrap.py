@@ -198,8 +198,8 @@ def test_set_up_goes_on_without_an_optional_package_and_prints_one_line(environm
     pin = next(step for step in ALL_STEPS if step.startswith(name))
     assert bootstrap.ensure(environment, Steps(environment, fail_at=pin))
     _, said, _ = capsys.readouterr().err.splitlines()
-    assert said.startswith(f"Without {name}, ")
-    assert said.endswith(f"left out is {bootstrap.OPTIONAL[name]}.")
+    assert said.startswith(f"Wirefence works without {name}, which has no wheel for Python 3.")
+    assert said.endswith(f"Left out: {bootstrap.OPTIONAL[name]}.")
     assert environment.found() == environment.wanted()
 
 

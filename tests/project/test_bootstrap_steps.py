@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,19 @@ from scripts.bootstrap import Step
 
 ROOT = Path(__file__).resolve().parents[2]
 
+UNTIL_THE_TEST_ENDS = "touch started; while [ -e started ]; do sleep 0.05; done"
+"""A step that does not end by itself, and that a failed test leaves no process of."""
+
 
 @pytest.fixture
-def environment(tmp_path: Path) -> bootstrap.Environment:
+def environment(tmp_path: Path) -> Iterator[bootstrap.Environment]:
     """A copy of what set-up reads, with an empty environment."""
     for name in bootstrap.SOURCES:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / ".venv").mkdir()
-    return bootstrap.Environment(tmp_path)
+    yield bootstrap.Environment(tmp_path)
+    (tmp_path / "started").unlink(missing_ok=True)
 
 
 @pytest.fixture
@@ -60,6 +65,12 @@ def test_the_log_outlives_a_step_that_empties_the_folder(environment, lock):
     assert environment.log.read_text(encoding="utf-8").endswith("\nemptied\n")
 
 
+def test_a_step_receives_the_signals_that_end_it(environment, lock):
+    code = "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    step = Step("do it", [sys.executable, "-c", code])
+    assert bootstrap.run_step(step, environment.log, lock).lines == ["set()"]
+
+
 def test_a_program_that_cannot_start_is_named(environment, lock):
     step = Step("do it", ["no-such-program"])
     with pytest.raises(bootstrap.SetupError, match="cannot start no-such-program"):
@@ -85,11 +96,14 @@ def test_a_package_that_the_index_lacks_is_left_out_by_the_real_pip(environment,
     assert bootstrap.absent_packages(environment) == ["atheris", "pysimdjson"]
 
 
-def start_set_up(environment: bootstrap.Environment, step: str) -> subprocess.Popen[str]:
+def start_set_up(
+    environment: bootstrap.Environment, step: str, grace: float = 600.0
+) -> subprocess.Popen[str]:
     """Run set-up in a process of its own, with one shell command for every step."""
     code = (
         "from scripts import bootstrap\n"
         f"bootstrap.base_python = lambda: {str(environment.root / 'python')!r}\n"
+        f"bootstrap.GRACE_SECONDS = {grace}\n"
         "raise SystemExit(bootstrap.main())"
     )
     stub = environment.root / "python"
@@ -106,27 +120,49 @@ def wait_for(path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_set_up_and_its_step_in_a_sentence(environment, number):
-    process = start_set_up(environment, "touch started; exec sleep infinity")
+def test_a_signal_ends_set_up_after_its_step_cleaned_up(environment, number):
+    step = f"trap 'touch cleaned; exit' INT; {UNTIL_THE_TEST_ENDS}"
+    process = start_set_up(environment, step)
     wait_for(environment.root / "started")
     process.send_signal(number)
     _, said = process.communicate()
     assert process.returncode == 2
     assert said.splitlines()[1:] == ["Set-up was interrupted; the next call starts over."]
+    assert (environment.root / "cleaned").exists()
+
+
+def test_a_step_that_ignores_the_interruption_is_killed(environment):
+    process = start_set_up(environment, f"trap '' INT; {UNTIL_THE_TEST_ENDS}", grace=0.1)
+    wait_for(environment.root / "started")
+    process.send_signal(signal.SIGINT)
+    process.communicate()
     with (environment.root / ".venv.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the step held it too: this hangs while the step runs
 
 
+def test_a_signal_that_is_ignored_at_the_start_stays_ignored(environment):
+    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = start_set_up(environment, f"{UNTIL_THE_TEST_ENDS}; exit 7")
+    finally:
+        signal.signal(signal.SIGHUP, previous)
+    wait_for(environment.root / "started")
+    process.send_signal(signal.SIGHUP)
+    (environment.root / "started").unlink()
+    _, said = process.communicate()
+    assert "failed (exit 7)" in said
+
+
 def test_the_next_set_up_waits_for_the_step_of_one_that_was_killed(environment):
     root = environment.root
-    killed = start_set_up(environment, "touch started; while [ ! -e go ]; do sleep 0.05; done")
+    killed = start_set_up(environment, UNTIL_THE_TEST_ENDS)
     wait_for(root / "started")
     killed.kill()
     killed.communicate()
     following = start_set_up(environment, "exit 7")
     assert following.stderr is not None
     assert following.stderr.readline() == "Another set-up runs here; this one waits for its end.\n"
-    (root / "go").touch()
+    (root / "started").unlink()
     _, said = following.communicate()
     assert 'the step "make an empty environment" failed (exit 7)' in said
 
