@@ -245,7 +245,7 @@ def test_the_path_file_of_the_checkout_is_relative_and_ascii(tmp_path):
     path.write_text(str(root), encoding="utf-8")
     bootstrap.make_path_relative(environment)
     line = path.read_text(encoding="ascii").strip()
-    assert (environment.packages / line).resolve() == root.resolve()
+    assert (environment.packages / line).resolve() == (root / "src").resolve()
 
 
 def test_a_path_file_of_another_name_is_reported(environment):
