@@ -4,6 +4,7 @@
 PYTHON ?=
 SECONDS ?= 60
 CAMPAIGN_ARGS ?=
+BENCH_ARGS ?=
 PYTEST_ARGS ?=
 
 BIN := .venv/bin
@@ -36,7 +37,7 @@ pytest: setup
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 bench: setup ## measure the generator, the parsers, the judge and the gateway
-	@$(BIN)/wirefence bench
+	@$(BIN)/python -m scripts.bench $(BENCH_ARGS)
 
 format: setup ## lay the code out and fix what lint can fix
 	$(BIN)/ruff check --fix .

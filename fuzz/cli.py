@@ -15,9 +15,9 @@ from pathlib import Path
 
 import click
 
-from wirefence.fuzz.ends import INTERRUPTED, at_once, told_to_end
 from wirefence.fuzz.errors import OWN_FAILURE, USAGE, StartError, UsageError, missing
-from wirefence.fuzz.streams import settle_streams
+from wirefence.fuzz.processes.signals import INTERRUPTED, at_once, told_to_end
+from wirefence.fuzz.processes.stdio import settle_streams
 from wirefence.targets.errors import TargetError
 
 __all__ = ["COMMANDS", "cli", "main"]
@@ -31,7 +31,6 @@ COMMANDS = {
     "crashes": "List, show, add, commit, mark and prune reproducers.",
     "nightly": "Replay, run a campaign, minimize what is new, and commit it where asked.",
     "quirks": "Probe every installed parser's quirks and compare them with the stored ones.",
-    "bench": "Measure the grammar, the parser loop, the judge and the gateway, in CPU time.",
     "compare": "Compare parsers: does any input change meaning from OLD to NEW?",
     "gate": "Start COMMAND over and over, send it what must be rejected, and watch what it does.",
 }

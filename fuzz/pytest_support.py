@@ -16,22 +16,22 @@ from typing import Any
 
 import pytest
 
+from wirefence.fuzz.crashes.render import replayed
 from wirefence.fuzz.crashes.replay import replay
 from wirefence.fuzz.crashes.rerun import Runners, Subject, subject_of
-from wirefence.fuzz.crashes.shelf import Entry
-from wirefence.fuzz.crashes.show import replayed
-from wirefence.fuzz.drivers import block
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.examine import Examiner
-from wirefence.fuzz.gate.baseline import Baseline, load
+from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.examination.examiner import Examiner
+from wirefence.fuzz.examination.plan import both_policies
 from wirefence.fuzz.gate.records import Nominee, Options, Report
-from wirefence.fuzz.gate.redact import Redactor
-from wirefence.fuzz.gate.report import as_table, verdict
+from wirefence.fuzz.gate.report.baseline import Baseline, load
+from wirefence.fuzz.gate.report.text import as_table, verdict
 from wirefence.fuzz.gate.run import gate
-from wirefence.fuzz.plan import both_policies
-from wirefence.fuzz.report import printable
 from wirefence.fuzz.self_check import check_readers
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.store.redaction import Redactor
+from wirefence.fuzz.store.scan import Entry
+from wirefence.fuzz.store.store import Store
+from wirefence.fuzz.text import printable
 from wirefence.oracles.records import Finding
 from wirefence.strategies.contract import Policy, Profile
 from wirefence.targets.command.guardian import end_left

@@ -283,7 +283,9 @@ def make_path_relative(environment: Environment) -> None:
     files = list(environment.packages.glob("_editable_impl_wirefence.pth"))
     if not files:
         raise SetupError("the step \"install Wirefence\" wrote no '_editable_impl_wirefence.pth'")
-    files[0].write_text(os.path.relpath(environment.root / "src", environment.packages) + "\n", "ascii")
+    files[0].write_text(
+        os.path.relpath(environment.root / "src", environment.packages) + "\n", "ascii"
+    )
 
 
 def check_packages(environment: Environment, step: Step, run: RunStep) -> None:

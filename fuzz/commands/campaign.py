@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from wirefence.fuzz.campaign import Budget, campaign
+from wirefence.fuzz.campaign.campaign import Budget, campaign
+from wirefence.fuzz.campaign.report import as_json, as_table, fan_out
 from wirefence.fuzz.commands.options import (
     FORMAT,
     LONG,
@@ -20,15 +21,18 @@ from wirefence.fuzz.commands.options import (
     with_progress,
     write,
 )
-from wirefence.fuzz.crashes.shelf import REPRODUCERS
-from wirefence.fuzz.drivers import corpus
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
-from wirefence.fuzz.events import Event, Finished, Found
-from wirefence.fuzz.hypothesis_cases import hypothesis_cases
-from wirefence.fuzz.installed_quirks import changed_parsers, installed_quirks, stored_quirks
-from wirefence.fuzz.plan import DEFAULT_TARGETS, Plan
-from wirefence.fuzz.report import as_json, as_table, fan_out
-from wirefence.fuzz.store import read_case
+from wirefence.fuzz.examination.cases import corpus
+from wirefence.fuzz.examination.events import Event, Finished, Found
+from wirefence.fuzz.examination.hypothesis_cases import hypothesis_cases
+from wirefence.fuzz.examination.installed_quirks import (
+    changed_parsers,
+    installed_quirks,
+    stored_quirks,
+)
+from wirefence.fuzz.examination.plan import DEFAULT_TARGETS, Plan
+from wirefence.fuzz.store.scan import REPRODUCERS
+from wirefence.fuzz.store.store import read_case
 from wirefence.strategies.records import Case
 
 __all__ = ["command"]

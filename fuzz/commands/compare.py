@@ -14,15 +14,15 @@ from wirefence.fuzz.commands.options import LONG, PLACE, Seconds, write
 from wirefence.fuzz.compare.accept import Accepted, accepted, marked, record, writable
 from wirefence.fuzz.compare.corpus import unreadable
 from wirefence.fuzz.compare.formats import FORMATS
+from wirefence.fuzz.compare.input_schedule import Origin
 from wirefence.fuzz.compare.notation import parse
 from wirefence.fuzz.compare.report import Report
 from wirefence.fuzz.compare.run import Budget, Tally
 from wirefence.fuzz.compare.session import Request, compare
-from wirefence.fuzz.compare.stream import Origin
-from wirefence.fuzz.crashes.sides import keep
+from wirefence.fuzz.crashes.compared_sides import keep
 from wirefence.fuzz.errors import FOUND, NOTHING, USAGE, UsageError
 from wirefence.fuzz.paths import exists
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.store.store import Store
 from wirefence.targets.environments import Side, prepare
 
 __all__ = ["command"]

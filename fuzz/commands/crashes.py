@@ -10,16 +10,16 @@ from typing import get_args
 import click
 
 from wirefence.fuzz.commands.options import FORMAT, PATIENCE_OPTION, PLACE, SOURCE, write
-from wirefence.fuzz.crashes.adding import Wanted, add, add_classes
+from wirefence.fuzz.crashes.add import Wanted, add, add_classes
 from wirefence.fuzz.crashes.commit import commit, sort_out, waiting, write_index
 from wirefence.fuzz.crashes.git import Repository
 from wirefence.fuzz.crashes.prune import prune
-from wirefence.fuzz.crashes.schema import Status
-from wirefence.fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
-from wirefence.fuzz.crashes.show import as_json, as_list, cut, one, problem
-from wirefence.fuzz.crashes.standing import mark
+from wirefence.fuzz.crashes.render import as_json, as_list, cut, one, problem
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
-from wirefence.fuzz.store import Store, read_case
+from wirefence.fuzz.store.metadata import Status
+from wirefence.fuzz.store.scan import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
+from wirefence.fuzz.store.status import mark
+from wirefence.fuzz.store.store import Store, read_case
 from wirefence.targets.command.records import Launch
 
 __all__ = ["command"]

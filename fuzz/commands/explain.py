@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -10,12 +11,11 @@ from pathlib import Path
 
 import click
 
-from wirefence.fuzz import bench as benchmarks
 from wirefence.fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, Place, write
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
-from wirefence.fuzz.explain import explain_apart
-from wirefence.fuzz.plan import DEFAULT_TARGETS, Plan, build
-from wirefence.fuzz.store import case_from_bytes, read_case
+from wirefence.fuzz.examination.explain import explain_apart
+from wirefence.fuzz.examination.plan import DEFAULT_TARGETS, Plan, build
+from wirefence.fuzz.store.store import case_from_bytes, read_case
 from wirefence.strategies.records import VERSIONS, Case
 
 __all__ = ["command"]
@@ -40,7 +40,7 @@ def command(
     with redirect_stdout(sys.stderr):
         examiner = build(Plan(targets or DEFAULT_TARGETS))
     said = explain_apart(case, examiner, patience=patience, tell=_waiting())
-    write(benchmarks.as_text(said.content) if form == "json" else said.text)
+    write(json.dumps(said.content, indent=1) if form == "json" else said.text)
     return FOUND if said.content["findings"] else NOTHING
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from wirefence.fuzz.campaign.fuzz_report import as_json, as_table
+from wirefence.fuzz.campaign.report import fan_out
 from wirefence.fuzz.commands.options import (
     FORMAT,
     LONG,
@@ -24,12 +26,10 @@ from wirefence.fuzz.commands.options import (
 from wirefence.fuzz.coverage.checks import NAMES, check_of
 from wirefence.fuzz.coverage.corpus import merge
 from wirefence.fuzz.coverage.explore import Request, explore
-from wirefence.fuzz.coverage.report import as_json, as_table
-from wirefence.fuzz.coverage.run import MAX_SIZE
+from wirefence.fuzz.coverage.run_target import MAX_SIZE
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
-from wirefence.fuzz.events import Event, Finished, Found
+from wirefence.fuzz.examination.events import Event, Finished, Found
 from wirefence.fuzz.native.build import prepare
-from wirefence.fuzz.report import fan_out
 
 __all__ = ["command"]
 

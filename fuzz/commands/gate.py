@@ -11,20 +11,20 @@ from typing import get_args
 import click
 
 from wirefence.fuzz.commands.options import LONG, Place, Seconds, write
-from wirefence.fuzz.crashes.shelf import GATE
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
-from wirefence.fuzz.gate import baseline, formats
-from wirefence.fuzz.gate.client import gate_client, named
-from wirefence.fuzz.gate.files import shown_command
+from wirefence.fuzz.gate.client.run import gate_client, named
 from wirefence.fuzz.gate.records import Budget, Nominee, Options, Report
-from wirefence.fuzz.gate.redact import Redactor
-from wirefence.fuzz.gate.report import as_json, as_table, plain, verdict
+from wirefence.fuzz.gate.report import baseline, formats
+from wirefence.fuzz.gate.report.artifacts import shown_command
+from wirefence.fuzz.gate.report.interrupted_runs import marked, unfinished
+from wirefence.fuzz.gate.report.text import as_json, as_table, plain, verdict
 from wirefence.fuzz.gate.run import SECONDS, gate
-from wirefence.fuzz.gate.unfinished import marked, unfinished
-from wirefence.fuzz.gate.wire import Wording
+from wirefence.fuzz.gate.trials.messages import Wording
 from wirefence.fuzz.paths import exists
-from wirefence.fuzz.report import printable
-from wirefence.fuzz.whole import may_write, write_whole
+from wirefence.fuzz.store.atomic_write import may_write, write_whole
+from wirefence.fuzz.store.redaction import Redactor
+from wirefence.fuzz.store.scan import GATE
+from wirefence.fuzz.text import printable
 from wirefence.strategies.contract import Policy, Profile
 from wirefence.strategies.records import VERSIONS, Version
 from wirefence.targets.command.guardian import end_left

@@ -13,10 +13,10 @@ from rich.console import Console
 
 from wirefence.fuzz.commands.options import LONG, PATIENCE_OPTION, SOURCE, Seconds, write
 from wirefence.fuzz.crashes.minimize import LIMIT, Minimized, Terms, minimize
-from wirefence.fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
-from wirefence.fuzz.crashes.show import cut, problem
+from wirefence.fuzz.crashes.render import cut, problem
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.store.scan import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
+from wirefence.fuzz.store.store import Store
 from wirefence.targets.errors import TargetError
 
 __all__ = ["command", "showing"]

@@ -8,8 +8,8 @@ import click
 import msgspec
 
 from wirefence.fuzz.commands.options import LONG, PLACE, Seconds, with_progress, write
-from wirefence.fuzz.crashes.config import load
 from wirefence.fuzz.crashes.nightly import nightly
+from wirefence.fuzz.crashes.nightly_config import load
 
 __all__ = ["command"]
 

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
-from wirefence.fuzz.campaign import PATIENCE
-from wirefence.fuzz.crashes.shelf import REPRODUCERS, scan
-from wirefence.fuzz.crashes.standing import forget_fixed, standing
-from wirefence.fuzz.events import Listener
+from wirefence.fuzz.campaign.campaign import PATIENCE
+from wirefence.fuzz.campaign.report import live, plain
+from wirefence.fuzz.examination.events import Listener
 from wirefence.fuzz.paths import is_folder
-from wirefence.fuzz.report import live, plain
+from wirefence.fuzz.store.scan import REPRODUCERS, scan
+from wirefence.fuzz.store.status import forget_fixed, standing
 
 __all__ = [
     "FORMAT",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
-from wirefence.fuzz.installed_quirks import other_versions, stored_quirks
-from wirefence.fuzz.probe import probe
-from wirefence.fuzz.whole import write_whole
+from wirefence.fuzz.examination.installed_quirks import other_versions, stored_quirks
+from wirefence.fuzz.examination.quirk_probe import probe
+from wirefence.fuzz.store.atomic_write import write_whole
 from wirefence.oracles import quirks
 
 __all__ = ["command"]

@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 
 from wirefence.fuzz.commands.options import FORMAT, PATIENCE_OPTION, Place, write
+from wirefence.fuzz.crashes.render import problem, replayed
 from wirefence.fuzz.crashes.replay import Replayed, exit_code, replay_all
-from wirefence.fuzz.crashes.shelf import FINDINGS, GATE, REPRODUCERS, Entry, Problem, pick, scan
-from wirefence.fuzz.crashes.show import problem, replayed
 from wirefence.fuzz.errors import USAGE, UsageError
 from wirefence.fuzz.paths import is_folder
+from wirefence.fuzz.store.scan import FINDINGS, GATE, REPRODUCERS, Entry, Problem, pick, scan
 
 __all__ = ["command"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from wirefence.fuzz.compare.report import Compared
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.whole import write_whole
+from wirefence.fuzz.store.atomic_write import write_whole
 
 __all__ = ["Accepted", "accepted", "marked", "record", "writable"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.paths import exists, is_file, is_folder
-from wirefence.fuzz.store import content_of
+from wirefence.fuzz.store.store import content_of
 
 __all__ = ["reproducers", "traffic", "unreadable"]
 

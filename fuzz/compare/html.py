@@ -7,7 +7,7 @@ from html import escape
 
 from wirefence.fuzz.compare.report import Compared, Report, verdict
 from wirefence.fuzz.compare.tables import again, class_rows, grid, notes, speed_rows, traffic_line
-from wirefence.fuzz.report import printable
+from wirefence.fuzz.text import printable
 
 __all__ = ["as_html"]
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from wirefence.fuzz.compare.class_table import Entry
 from wirefence.fuzz.compare.classes import why, why_written
 from wirefence.fuzz.compare.exhaustive import in_short
-from wirefence.fuzz.compare.ledger import Entry
 from wirefence.fuzz.compare.notation import readable, spelled
 from wirefence.fuzz.compare.run import Explorer, Pair, Tally
 from wirefence.fuzz.compare.seeds import FAMILIES
+from wirefence.fuzz.compare.serialization import Writings, Written
 from wirefence.fuzz.compare.speed import Speed
 from wirefence.fuzz.compare.values import shown
-from wirefence.fuzz.compare.writing import Writings, Written
 from wirefence.targets.environments import Observation, Usage
 
 __all__ = ["Compared", "Found", "Report", "SideFacts", "verdict"]

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, cycle
 
+from wirefence.fuzz.compare.class_table import Entry, Ledger
 from wirefence.fuzz.compare.classes import needs_traits
-from wirefence.fuzz.compare.ledger import Entry, Ledger
-from wirefence.fuzz.compare.lethal import Lethal
+from wirefence.fuzz.compare.deadly_inputs import Lethal
+from wirefence.fuzz.compare.input_schedule import Batch, Origin, stream
 from wirefence.fuzz.compare.records import Item
 from wirefence.fuzz.compare.sides import DIGEST, Form, Lane, Team
-from wirefence.fuzz.compare.stream import Batch, Origin, stream
 
 __all__ = ["Budget", "Explorer", "Pair", "Tally"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from wirefence.fuzz.compare.corpus import traffic
+from wirefence.fuzz.compare.input_schedule import Origin
 from wirefence.fuzz.compare.report import Report, SideFacts, compared
 from wirefence.fuzz.compare.run import Budget, Explorer, Tally
+from wirefence.fuzz.compare.serialization import Writings, written
 from wirefence.fuzz.compare.sides import Team, forms, team
 from wirefence.fuzz.compare.speed import Speed, documents, measure
-from wirefence.fuzz.compare.stream import Origin
-from wirefence.fuzz.compare.writing import Writings, written
 from wirefence.targets.environments import Side
 
 __all__ = ["Request", "compare"]

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from wirefence.fuzz.crashes.reduce import reduce
+from wirefence.fuzz.shrink.shrinker import reduce
 
 __all__ = ["shrink"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from wirefence.fuzz.compare.report import Compared, Found, Report, ratio, verdict
-from wirefence.fuzz.report import printable
+from wirefence.fuzz.text import printable
 
 __all__ = ["as_markdown", "as_table", "grid", "notes", "speed_rows", "traffic_line"]
 

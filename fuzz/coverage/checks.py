@@ -18,9 +18,9 @@ from wirefence.fuzz.coverage.documents import DocumentCheck
 from wirefence.fuzz.coverage.mutator import Form
 from wirefence.fuzz.coverage.transcripts import TranscriptCheck
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.examine import Examiner, GatewayTarget
-from wirefence.fuzz.plan import Plan, build, known_quirks
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.examination.examiner import Examiner, GatewayTarget
+from wirefence.fuzz.examination.plan import Plan, build, known_quirks
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import VERSIONS, Case

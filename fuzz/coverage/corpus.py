@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wirefence.fuzz.coverage.orders import environment
 from wirefence.fuzz.coverage.process import Job, executable
+from wirefence.fuzz.coverage.target_settings import environment
 from wirefence.fuzz.errors import UsageError
 from wirefence.targets.errors import TargetError
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from wirefence.fuzz.coverage.behaviour import Note
 from wirefence.fuzz.coverage.mutator import Form
-from wirefence.fuzz.examine import Examiner
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.examination.examiner import Examiner
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
 from wirefence.targets.parsers.outcomes import dangerous

@@ -45,13 +45,13 @@ def main(file: str) -> NoReturn:
     """Run the libFuzzer target whose executable is ``file``; its name is the target's."""
     path = Path(file).resolve()
     atheris = _atheris()
-    from wirefence.fuzz.coverage.orders import orders  # noqa: PLC0415 - it imports no target
+    from wirefence.fuzz.coverage.target_settings import orders  # noqa: PLC0415 - it imports no target
 
     given = orders()
     include = [*under_test(path.stem, given.targets), *filter(None, map(_module, given.targets))]
     packages = {name.partition(".")[0] for name in include}
     with atheris.instrument_imports(packages, exclude=[*_OURS, *_modules_outside(include)]):
-        run: Any = import_module("wirefence.fuzz.coverage.run")
+        run: Any = import_module("wirefence.fuzz.coverage.run_target")
     errors: Any = import_module("wirefence.fuzz.errors"), import_module("wirefence.targets.errors")
     try:
         run.fuzz(atheris, path, path.stem, sys.argv[1:], given)

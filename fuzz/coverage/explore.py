@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from wirefence.fuzz.coverage.artifacts import diagnose, finding_of
 from wirefence.fuzz.coverage.checks import check_of
 from wirefence.fuzz.coverage.corpus import prepare
-from wirefence.fuzz.coverage.marker import Sighting
-from wirefence.fuzz.coverage.orders import Orders
+from wirefence.fuzz.coverage.death_reports import diagnose, finding_of
+from wirefence.fuzz.coverage.inflight_marker import Sighting
 from wirefence.fuzz.coverage.process import Job, Process, seeds_of
-from wirefence.fuzz.coverage.watch import Watch
-from wirefence.fuzz.events import Explored, Finished, Listener, Started, Tally
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.coverage.store_watch import Watch
+from wirefence.fuzz.coverage.target_settings import Orders
+from wirefence.fuzz.examination.events import Explored, Finished, Listener, Started, Tally
+from wirefence.fuzz.store.store import Store
 from wirefence.oracles.records import Finding, finding
 from wirefence.targets.errors import TargetError
 from wirefence.targets.parsers.configs import library_versions

@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from wirefence.fuzz.coverage.edits import Hand, apply, fitting
-from wirefence.fuzz.coverage.fresh import Fresh
-from wirefence.fuzz.coverage.line_edits import LINE_EDITS
-from wirefence.fuzz.coverage.tree import Tree, TreeCache
+from wirefence.fuzz.coverage.grammar_stock import Fresh
+from wirefence.fuzz.coverage.line_mutations import LINE_EDITS
+from wirefence.fuzz.coverage.token_tree import Tree, TreeCache
+from wirefence.fuzz.coverage.tree_mutations import Hand, apply, fitting
 from wirefence.strategies.damage import FAMILIES, OPERATORS, Family, Scene, apply_damage
 from wirefence.strategies.records import VERSIONS, Frame
 from wirefence.strategies.source import RandomSource

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from wirefence.fuzz.coverage.checks import NAMES
 from wirefence.fuzz.coverage.dictionary import as_dictionary, words
-from wirefence.fuzz.coverage.marker import Sighting, read_marker
-from wirefence.fuzz.coverage.orders import Orders, environment
+from wirefence.fuzz.coverage.inflight_marker import Sighting, read_marker
+from wirefence.fuzz.coverage.target_settings import Orders, environment
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.hanging import Patience
+from wirefence.fuzz.processes.hang_detector import Patience
 from wirefence.targets.scratch import Scratch
 
 __all__ = ["FOLDER", "Job", "Process", "Progress", "Tail", "executable", "seeds_of"]

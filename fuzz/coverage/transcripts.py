@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from wirefence.fuzz.coverage.behaviour import Note
 from wirefence.fuzz.coverage.mutator import Form
-from wirefence.fuzz.examine import Examiner
-from wirefence.fuzz.plan import known_quirks
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.examination.examiner import Examiner
+from wirefence.fuzz.examination.plan import known_quirks
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.oracles.transcript import lines_of, transcript
 from wirefence.oracles.transcript_judge import judge_reply

@@ -25,7 +25,6 @@ from wirefence.fuzz.crashes.causes import (
     to_refuse,
 )
 from wirefence.fuzz.crashes.same import same
-from wirefence.fuzz.crashes.shelf import Entry
 from wirefence.fuzz.crashes.standins import (
     CALL,
     KINDS,
@@ -38,7 +37,8 @@ from wirefence.fuzz.crashes.standins import (
     unbatched,
     without_calls,
 )
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.store.scan import Entry
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding, FrameVerdict
 from wirefence.oracles.transcript_kinds import holds_message
 from wirefence.strategies.records import Case

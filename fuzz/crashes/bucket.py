@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from wirefence.fuzz.crashes.asker import Asker, Run, family, faults_of, is_server, without_kind
 from wirefence.fuzz.crashes.same import same
-from wirefence.fuzz.crashes.shelf import Entry
-from wirefence.fuzz.crashes.simpler import order
-from wirefence.fuzz.crashes.standing import is_fixed
+from wirefence.fuzz.shrink.ordering import order
+from wirefence.fuzz.store.scan import Entry
+from wirefence.fuzz.store.status import is_fixed
 from wirefence.oracles.records import Finding
 from wirefence.oracles.transcript_kinds import manner
 

@@ -10,11 +10,11 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from wirefence.fuzz.crashes.reduce import reduce
 from wirefence.fuzz.crashes.same import divergences, same
-from wirefence.fuzz.crashes.simpler import order
-from wirefence.fuzz.probe import PROBES
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.examination.quirk_probe import PROBES
+from wirefence.fuzz.shrink.ordering import order
+from wirefence.fuzz.shrink.shrinker import reduce
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.agreement import is_known
 from wirefence.oracles.records import Finding
 from wirefence.strategies.damage import apply_damage

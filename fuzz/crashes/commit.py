@@ -12,14 +12,14 @@ from pathlib import Path
 
 from wirefence.fuzz.crashes.bucket import Refusal, sort
 from wirefence.fuzz.crashes.git import Repository
+from wirefence.fuzz.crashes.render import as_index, cut
 from wirefence.fuzz.crashes.replay import STILL, replay
 from wirefence.fuzz.crashes.rerun import Runners, subject_of
-from wirefence.fuzz.crashes.shelf import Entry, scan
-from wirefence.fuzz.crashes.show import as_index, cut
-from wirefence.fuzz.crashes.standing import is_aside, is_fixed
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store import Store
-from wirefence.fuzz.whole import write_whole
+from wirefence.fuzz.store.atomic_write import write_whole
+from wirefence.fuzz.store.scan import Entry, scan
+from wirefence.fuzz.store.status import is_aside, is_fixed
+from wirefence.fuzz.store.store import Store
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
 from wirefence.targets.errors import TargetError

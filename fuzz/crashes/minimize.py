@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from wirefence.fuzz.crashes.cuts import Cuts, after_every_byte, fewest, moved, none
-from wirefence.fuzz.crashes.reduce import Reduced, reduce
 from wirefence.fuzz.crashes.rerun import Runners, subject_of
 from wirefence.fuzz.crashes.same import same
-from wirefence.fuzz.crashes.schema import Metadata
-from wirefence.fuzz.crashes.shelf import Entry
-from wirefence.fuzz.crashes.simpler import order
-from wirefence.fuzz.crashes.standing import is_aside
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store import Store, case_from_bytes, place_of
+from wirefence.fuzz.shrink.ordering import order
+from wirefence.fuzz.shrink.pauses import Cuts, after_every_byte, fewest, moved, none
+from wirefence.fuzz.shrink.shrinker import Reduced, reduce
+from wirefence.fuzz.store.metadata import Metadata
+from wirefence.fuzz.store.scan import Entry
+from wirefence.fuzz.store.status import is_aside
+from wirefence.fuzz.store.store import Store, case_from_bytes, place_of
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
 
 if TYPE_CHECKING:
-    from wirefence.fuzz.crashes.living import Living
+    from wirefence.fuzz.crashes.warm_server import Living
 
 __all__ = ["LIMIT", "Minimized", "Terms", "minimize"]
 
@@ -240,7 +240,7 @@ def _living(session: _Session) -> Iterator[Living | None]:
         yield None
         return
     # Servers need much that nothing else here does.
-    from wirefence.fuzz.crashes.living import Living  # noqa: PLC0415
+    from wirefence.fuzz.crashes.warm_server import Living  # noqa: PLC0415
 
     with Living(subject, wanted.oracle, same(wanted)) as living:
         session.executions += 1

@@ -22,22 +22,22 @@ from typing import Annotated
 
 import msgspec
 
-from wirefence.fuzz.campaign import Budget, campaign
+from wirefence.fuzz.campaign.campaign import Budget, campaign
 from wirefence.fuzz.crashes.commit import commit, sort_out, waiting
-from wirefence.fuzz.crashes.config import Nightly
 from wirefence.fuzz.crashes.git import Repository
 from wirefence.fuzz.crashes.minimize import Minimized, Terms, minimize
+from wirefence.fuzz.crashes.nightly_config import Nightly
+from wirefence.fuzz.crashes.render import cut
 from wirefence.fuzz.crashes.replay import ERROR, Replayed, exit_code, replay_all
-from wirefence.fuzz.crashes.shelf import Entry, Problem, Shelf, scan
-from wirefence.fuzz.crashes.show import cut
-from wirefence.fuzz.crashes.standing import forget_fixed, is_fixed
-from wirefence.fuzz.drivers import corpus
 from wirefence.fuzz.errors import FOUND, NOTHING, USAGE, UsageError
-from wirefence.fuzz.events import Event, Finished, Listener, Progress, Tally
-from wirefence.fuzz.hypothesis_cases import hypothesis_cases
-from wirefence.fuzz.plan import Plan
-from wirefence.fuzz.store import Store
-from wirefence.fuzz.whole import write_whole
+from wirefence.fuzz.examination.cases import corpus
+from wirefence.fuzz.examination.events import Event, Finished, Listener, Progress, Tally
+from wirefence.fuzz.examination.hypothesis_cases import hypothesis_cases
+from wirefence.fuzz.examination.plan import Plan
+from wirefence.fuzz.store.atomic_write import write_whole
+from wirefence.fuzz.store.scan import Entry, Problem, Shelf, scan
+from wirefence.fuzz.store.status import forget_fixed, is_fixed
+from wirefence.fuzz.store.store import Store
 from wirefence.targets.errors import TargetError
 
 __all__ = ["Report", "nightly"]

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wirefence.fuzz.crashes.commit import write_index
-from wirefence.fuzz.crashes.shelf import Entry, Problem, scan
-from wirefence.fuzz.crashes.show import as_index, cut
-from wirefence.fuzz.crashes.standing import is_fixed
+from wirefence.fuzz.crashes.render import as_index, cut
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.store.scan import Entry, Problem, scan
+from wirefence.fuzz.store.status import is_fixed
+from wirefence.fuzz.store.store import Store
 
 __all__ = ["Pruned", "prune"]
 

@@ -12,8 +12,8 @@ from itertools import groupby
 
 from wirefence.fuzz.crashes.rerun import Runners, Subject, subject_of
 from wirefence.fuzz.crashes.same import elsewhere, same
-from wirefence.fuzz.crashes.shelf import Entry
 from wirefence.fuzz.errors import FOUND, NOTHING, USAGE, UsageError
+from wirefence.fuzz.store.scan import Entry
 from wirefence.oracles.records import Finding
 from wirefence.targets.errors import TargetError
 from wirefence.targets.parsers.configs import library_versions

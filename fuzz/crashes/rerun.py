@@ -18,12 +18,21 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Literal, Self
 
-from wirefence.fuzz.apart import START, Begun, Failed, end_of, settle, starting, telling, unbegun
 from wirefence.fuzz.crashes.same import PARSERS, divergences
-from wirefence.fuzz.crashes.schema import Metadata
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.examine import Examiner
-from wirefence.fuzz.plan import Plan, build
+from wirefence.fuzz.examination.examiner import Examiner
+from wirefence.fuzz.examination.plan import Plan, build
+from wirefence.fuzz.processes.child import (
+    START,
+    Begun,
+    Failed,
+    end_of,
+    settle,
+    starting,
+    telling,
+    unbegun,
+)
+from wirefence.fuzz.store.metadata import Metadata
 from wirefence.oracles.records import Finding, finding
 from wirefence.strategies.contract import Profile
 from wirefence.strategies.records import Case
@@ -69,13 +78,13 @@ def findings_of(case: Case, subject: Subject) -> list[Finding]:
     """
     if subject.launch is not None:
         # A gate needs much that nothing else here does.
-        from wirefence.fuzz.gate.once import examine_command  # noqa: PLC0415
+        from wirefence.fuzz.gate.replay import examine_command  # noqa: PLC0415
 
         target = subject.target.partition("/")[0]
         return examine_command(case, subject.launch, subject.options, target=target)
     if subject.sides:
         # Nor does anything else need environments.
-        from wirefence.fuzz.crashes.sides import differences  # noqa: PLC0415
+        from wirefence.fuzz.crashes.compared_sides import differences  # noqa: PLC0415
 
         return differences(case.data, subject.sides, subject.options)
     if subject.target == PARSERS:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Set
 
-from wirefence.fuzz.examine import Examiner, agrees, reading
+from wirefence.fuzz.examination.examiner import Examiner, agrees, reading
 from wirefence.oracles.agreement import effect_of
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.features import features

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from wirefence.fuzz.crashes.causes import request
-from wirefence.fuzz.crashes.cuts import after_every_byte, moved
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.shrink.pauses import after_every_byte, moved
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import FrameVerdict
 from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import Contract

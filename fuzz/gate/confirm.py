@@ -12,14 +12,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from wirefence.fuzz.crashes.reduce import reduce
-from wirefence.fuzz.gate.controls import Controls
-from wirefence.fuzz.gate.lab import Lab, Ready, ready, renamed
 from wirefence.fuzz.gate.records import Facts, Seen, Trial
-from wirefence.fuzz.gate.verdicts import Charge, judge
-from wirefence.fuzz.gate.warm import Warm
-from wirefence.fuzz.gate.wire import restamp
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.gate.server.controls import Controls
+from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready, renamed
+from wirefence.fuzz.gate.server.pipelined import Warm
+from wirefence.fuzz.gate.server.verdicts import Charge, judge
+from wirefence.fuzz.gate.trials.messages import restamp
+from wirefence.fuzz.shrink.shrinker import reduce
+from wirefence.fuzz.store.store import case_from_bytes
 
 __all__ = ["Confirmed", "Confirmer", "Examined"]
 

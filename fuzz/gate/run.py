@@ -16,17 +16,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from wirefence.fuzz.gate.cases import Maker
-from wirefence.fuzz.gate.causes import Cause
 from wirefence.fuzz.gate.confirm import Confirmed, Confirmer, Examined
-from wirefence.fuzz.gate.controls import Controls
-from wirefence.fuzz.gate.files import Filing, shown_command
-from wirefence.fuzz.gate.gravity import gravest_first
-from wirefence.fuzz.gate.lab import Lab, Ready, ready
-from wirefence.fuzz.gate.learn import learn
-from wirefence.fuzz.gate.left import Todo, few, gap
-from wirefence.fuzz.gate.plan import Cold, Plan, Stage, is_classic, plan
-from wirefence.fuzz.gate.pursuit import Pursuit
 from wirefence.fuzz.gate.records import (
     Attempt,
     Begun,
@@ -41,14 +31,24 @@ from wirefence.fuzz.gate.records import (
     Tally,
     Trial,
 )
-from wirefence.fuzz.gate.redact import Redactor
-from wirefence.fuzz.gate.smoke import at_the_end, missing_tools, prepared_crowd
-from wirefence.fuzz.gate.splice import Remembered, Templates, like
-from wirefence.fuzz.gate.startup import Starts, StartupFinding
-from wirefence.fuzz.gate.verdicts import UNUSABLE, Charge, acted, usable
-from wirefence.fuzz.gate.warm import Warm
-from wirefence.fuzz.gate.wire import Wording
-from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.fuzz.gate.report.artifacts import Filing, shown_command
+from wirefence.fuzz.gate.report.severity import gravest_first
+from wirefence.fuzz.gate.server.controls import Controls
+from wirefence.fuzz.gate.server.discovery import learn
+from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready
+from wirefence.fuzz.gate.server.pipelined import Warm
+from wirefence.fuzz.gate.server.smoke import at_the_end, missing_tools, prepared_crowd
+from wirefence.fuzz.gate.server.startup import Starts, StartupFinding
+from wirefence.fuzz.gate.server.trial_copies import Remembered, Templates, like
+from wirefence.fuzz.gate.server.verdicts import UNUSABLE, Charge, acted, usable
+from wirefence.fuzz.gate.triage import Pursuit
+from wirefence.fuzz.gate.trials.generate import Maker
+from wirefence.fuzz.gate.trials.messages import Wording
+from wirefence.fuzz.gate.trials.schedule import Cold, Plan, Stage, is_classic, plan
+from wirefence.fuzz.gate.trials.skipped import Todo, few, gap
+from wirefence.fuzz.gate.trials.startup_variants import Cause
+from wirefence.fuzz.store.redaction import Redactor
+from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from wirefence.fuzz.ends import end_at_once
 from wirefence.fuzz.errors import USAGE, missing
+from wirefence.fuzz.processes.signals import end_at_once
 
 __all__ = ["main"]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from wirefence.fuzz.compare.input_schedule import Batch, batches
 from wirefence.fuzz.compare.run import Budget, Explorer
 from wirefence.fuzz.compare.seeds import FAMILIES
 from wirefence.fuzz.compare.sides import Form, Lane, Team
-from wirefence.fuzz.compare.stream import Batch, batches
 from wirefence.targets.environments import Observation, Usage
 from wirefence.targets.environments.protocol import digest_of
 from wirefence.targets.parsers.canonical import encode

@@ -14,11 +14,11 @@ import pytest
 
 from wirefence.fuzz.compare.corpus import reproducers, traffic, unreadable
 from wirefence.fuzz.compare.exhaustive import SHAPES, in_short
+from wirefence.fuzz.compare.input_schedule import Origin, batches, stream
 from wirefence.fuzz.compare.mutation import block
 from wirefence.fuzz.compare.notation import parse, readable, spelled
 from wirefence.fuzz.compare.seeds import FAMILIES
 from wirefence.fuzz.compare.seeds.numbers import decimal, halfway, integer
-from wirefence.fuzz.compare.stream import Origin, batches, stream
 from wirefence.fuzz.errors import UsageError
 from wirefence.strategies.exhaustive import count
 

@@ -10,8 +10,8 @@ import pytest
 from tests.compare.fakes import known_inputs
 from tests.environments.absence import skip_where_absent
 from wirefence.fuzz.compare.run import Budget, Explorer
+from wirefence.fuzz.compare.serialization import written
 from wirefence.fuzz.compare.sides import team
-from wirefence.fuzz.compare.writing import written
 from wirefence.targets.environments import prepare
 from wirefence.targets.errors import TargetError
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.coverage.orders import Orders, environment
 from wirefence.fuzz.coverage.process import executable
+from wirefence.fuzz.coverage.target_settings import Orders, environment
 
 HOSTILE = r'''
 """Gateways that are healthy until a line feed comes (every session has one)."""

@@ -10,7 +10,7 @@ from wirefence.fuzz.coverage.checks import NAMES, check_of, cuts_of, version_of
 from wirefence.fuzz.coverage.mutator import Mutator
 from wirefence.fuzz.coverage.process import seeds_of
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import VERSIONS
 

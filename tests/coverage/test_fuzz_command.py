@@ -16,11 +16,11 @@ import pytest
 from wirefence.fuzz.cli import cli
 from wirefence.fuzz.commands import fuzz as fuzz_command
 from wirefence.fuzz.coverage.explore import Pool, Request, explore
-from wirefence.fuzz.coverage.marker import Sighting
+from wirefence.fuzz.coverage.inflight_marker import Sighting
 from wirefence.fuzz.coverage.process import Progress
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.events import Event, Explored, Finished, Found, Started, Tally
-from wirefence.fuzz.store import Store, read_case
+from wirefence.fuzz.examination.events import Event, Explored, Finished, Found, Started, Tally
+from wirefence.fuzz.store.store import Store, read_case
 from wirefence.targets.errors import TargetError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -221,7 +221,7 @@ def test_sigkill_loses_nothing_that_was_saved_and_a_second_start_resumes(hostile
 PARENT = """
 import sys, time
 from pathlib import Path
-from wirefence.fuzz.coverage.orders import Orders
+from wirefence.fuzz.coverage.target_settings import Orders
 from wirefence.fuzz.coverage.process import Job, Process
 process = Process(Job("fuzz_gateway", Orders(targets=("planted:healthy",)), Path(sys.argv[1])))
 while not process.look().sighting.begun:

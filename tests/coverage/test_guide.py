@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.campaign import Budget, campaign
-from wirefence.fuzz.coverage import guide
-from wirefence.fuzz.coverage.guide import GRAMMAR, Fruit, guide_for, names_for
-from wirefence.fuzz.events import Event, Finished, Progress
-from wirefence.fuzz.plan import Plan
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.campaign.campaign import Budget, campaign
+from wirefence.fuzz.coverage import driver_scheduler as guide
+from wirefence.fuzz.coverage.driver_scheduler import GRAMMAR, Fruit, guide_for, names_for
+from wirefence.fuzz.examination.events import Event, Finished, Progress
+from wirefence.fuzz.examination.plan import Plan
+from wirefence.fuzz.store.store import Store
 
 NAMES = (GRAMMAR, "fuzz_parsers", "fuzz_gateway")
 

@@ -9,9 +9,9 @@ import pytest
 from wirefence.fuzz.coverage.checks import NAMES
 from wirefence.fuzz.coverage.corpus import merge
 from wirefence.fuzz.coverage.entry import under_test
-from wirefence.fuzz.coverage.orders import Orders
 from wirefence.fuzz.coverage.process import Job, executable, seeds_of
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.coverage.target_settings import Orders
+from wirefence.fuzz.store.store import Store
 from wirefence.targets.errors import TargetError
 
 LEAVES = "hostile:leaves|liveness|live-crash|exit"

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.coverage.marker import Marker, Sighting, read_marker
-from wirefence.fuzz.coverage.orders import Orders, environment, orders
+from wirefence.fuzz.coverage.inflight_marker import Marker, Sighting, read_marker
+from wirefence.fuzz.coverage.target_settings import Orders, environment, orders
 from wirefence.fuzz.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 DIES = """
 import os, signal, sys
 from pathlib import Path
-from wirefence.fuzz.coverage.marker import Marker
+from wirefence.fuzz.coverage.inflight_marker import Marker
 marker = Marker(Path(sys.argv[1]), 100)
 marker.begin(b"fine"); marker.end(1, 0)
 marker.begin(b"deadly")

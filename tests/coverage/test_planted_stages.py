@@ -1,6 +1,6 @@
 """Each libFuzzer target finds the planted faults of its stage, from an empty corpus.
 
-Budgets are inputs, never seconds. ``wirefence bench planted`` hunts for all of them, everywhere.
+Budgets are inputs, never seconds. ``python -m scripts.bench planted`` hunts for all, everywhere.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
+from scripts.bench.planted_stages import BUDGET, OUT_OF_REACH, Hunt, as_table, hunt, stages_of
 from wirefence.fuzz.coverage.checks import NAMES, Name
-from wirefence.fuzz.coverage.stages import BUDGET, OUT_OF_REACH, Hunt, as_table, hunt, stages_of
 from wirefence.targets.planted import BY_NAME, PLANTED
 
 FEW = 400

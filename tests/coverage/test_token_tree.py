@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from wirefence.fuzz.coverage.edits import EDITS, Hand, apply
-from wirefence.fuzz.coverage.fresh import Fresh
-from wirefence.fuzz.coverage.line_edits import LINE_EDITS
-from wirefence.fuzz.coverage.tree import is_json, read_tree
+from wirefence.fuzz.coverage.grammar_stock import Fresh
+from wirefence.fuzz.coverage.line_mutations import LINE_EDITS
+from wirefence.fuzz.coverage.token_tree import is_json, read_tree
+from wirefence.fuzz.coverage.tree_mutations import EDITS, Hand, apply
 from wirefence.strategies.source import RandomSource
 
 MESSAGE = b'{"jsonrpc":"2.0","id":1,"params":{"list":[1,true,"x"],"n":{}}}'

@@ -12,9 +12,9 @@ import pytest
 
 from wirefence.fuzz.cli import cli
 from wirefence.fuzz.crashes.rerun import Subject, findings_of
-from wirefence.fuzz.crashes.schema import describe
-from wirefence.fuzz.crashes.shelf import Entry
-from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.fuzz.store.metadata import describe
+from wirefence.fuzz.store.scan import Entry
+from wirefence.fuzz.store.store import Store, case_from_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDSHAKE = (

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from wirefence.fuzz.crashes.cuts import after_every_byte
-from wirefence.fuzz.crashes.reduce import Reduced, reduce
-from wirefence.fuzz.drivers import block
-from wirefence.fuzz.examine import Examiner, GatewayTarget
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.examination.examiner import Examiner, GatewayTarget
+from wirefence.fuzz.shrink.pauses import after_every_byte
+from wirefence.fuzz.shrink.shrinker import Reduced, reduce
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
 from wirefence.targets.planted import BY_NAME, PLANTED, Planted

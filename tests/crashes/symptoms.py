@@ -19,13 +19,13 @@ from functools import cache
 from pathlib import Path
 
 from wirefence.fuzz.crashes.bucket import Asker, faults_of, sort
-from wirefence.fuzz.crashes.cuts import after_every_byte
-from wirefence.fuzz.crashes.schema import describe
-from wirefence.fuzz.crashes.shelf import Entry, scan
-from wirefence.fuzz.crashes.simpler import order
 from wirefence.fuzz.errors import FOUND, NOTHING
-from wirefence.fuzz.examine import Examiner, GatewayTarget
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.examination.examiner import Examiner, GatewayTarget
+from wirefence.fuzz.shrink.ordering import order
+from wirefence.fuzz.shrink.pauses import after_every_byte
+from wirefence.fuzz.store.metadata import describe
+from wirefence.fuzz.store.scan import Entry, scan
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import VERSIONS, Case
 from wirefence.targets.planted import BY_NAME, PLANTED

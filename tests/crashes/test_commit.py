@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.crashes.conftest import Git, Wirefence, filed, noisy
-from wirefence.fuzz.crashes.shelf import scan
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.fuzz.store.scan import scan
+from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import finding
 
 FINDINGS = Path(".wirefence/findings")

@@ -12,13 +12,13 @@ import pytest
 
 from tests.crashes.conftest import CALL, HANDSHAKE
 from tests.crashes.test_other_subjects import OPTIONS, SERVER
-from wirefence.fuzz.crashes import living as module
-from wirefence.fuzz.crashes.living import Living
+from wirefence.fuzz.crashes import warm_server as module
 from wirefence.fuzz.crashes.minimize import Minimized, Terms, _Session, minimize
 from wirefence.fuzz.crashes.rerun import Runners, Subject, findings_of
-from wirefence.fuzz.crashes.schema import describe
-from wirefence.fuzz.crashes.shelf import Entry
-from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.fuzz.crashes.warm_server import Living
+from wirefence.fuzz.store.metadata import describe
+from wirefence.fuzz.store.scan import Entry
+from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import Contract

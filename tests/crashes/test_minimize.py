@@ -14,10 +14,10 @@ import pytest
 from tests.crashes.conftest import Wirefence, filed, noisy
 from wirefence.fuzz.crashes.minimize import Minimized, Terms, minimize
 from wirefence.fuzz.crashes.replay import CHANGED, FIXED, STILL, exit_code, replay_all
-from wirefence.fuzz.crashes.schema import describe
-from wirefence.fuzz.crashes.shelf import Entry, scan
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.fuzz.store.metadata import describe
+from wirefence.fuzz.store.scan import Entry, scan
+from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import finding
 from wirefence.targets.errors import TargetError
 

@@ -13,16 +13,16 @@ import pytest
 from msgspec.structs import replace
 
 from tests.crashes.conftest import CALL, ROOT, Git, Wirefence, filed, noisy
-from wirefence.fuzz.campaign import Budget, campaign
+from wirefence.fuzz.campaign.campaign import Budget, campaign
 from wirefence.fuzz.crashes import nightly as module
-from wirefence.fuzz.crashes.config import Nightly, load
 from wirefence.fuzz.crashes.nightly import nightly
-from wirefence.fuzz.crashes.schema import Status
-from wirefence.fuzz.crashes.shelf import scan
+from wirefence.fuzz.crashes.nightly_config import Nightly, load
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.events import Finished, Listener, Tally
-from wirefence.fuzz.plan import Plan
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.examination.events import Finished, Listener, Tally
+from wirefence.fuzz.examination.plan import Plan
+from wirefence.fuzz.store.metadata import Status
+from wirefence.fuzz.store.scan import scan
+from wirefence.fuzz.store.store import Store
 
 QUICK = """
 [nightly]

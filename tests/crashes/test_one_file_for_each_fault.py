@@ -12,9 +12,9 @@ import pytest
 from tests.crashes import symptoms
 from tests.crashes.symptoms import Subject, cases
 from wirefence.fuzz.crashes.bucket import Asker, sort
-from wirefence.fuzz.crashes.schema import describe
-from wirefence.fuzz.crashes.shelf import Entry
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.store.metadata import describe
+from wirefence.fuzz.store.scan import Entry
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.targets.planted import BY_NAME, PLANTED
 from wirefence.targets.planted.records import Planted

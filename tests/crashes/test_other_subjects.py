@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.crashes.conftest import CALL, HANDSHAKE, ROOT, Wirefence
-from wirefence.fuzz.crashes.adding import Wanted, add
+from wirefence.fuzz.crashes.add import Wanted, add
 from wirefence.fuzz.crashes.bucket import faults_of
+from wirefence.fuzz.crashes.compared_sides import differences
 from wirefence.fuzz.crashes.minimize import Terms, minimize
 from wirefence.fuzz.crashes.replay import ERROR, FIXED, STILL, replay_all
 from wirefence.fuzz.crashes.rerun import Subject, findings_of
-from wirefence.fuzz.crashes.schema import describe
-from wirefence.fuzz.crashes.shelf import Entry, scan
-from wirefence.fuzz.crashes.sides import differences
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store import Store, case_from_bytes, read_case
+from wirefence.fuzz.store.metadata import describe
+from wirefence.fuzz.store.scan import Entry, scan
+from wirefence.fuzz.store.store import Store, case_from_bytes, read_case
 from wirefence.oracles.records import Finding
 from wirefence.targets.command.records import Launch
 from wirefence.targets.environments import Side, prepare
@@ -80,7 +80,7 @@ class TestADifferenceOfTwoSides:
             caches.append(cache)
             return prepare(spec, python=python)
 
-        for module in ("wirefence.fuzz.commands.compare", "wirefence.fuzz.crashes.sides"):
+        for module in ("wirefence.fuzz.commands.compare", "wirefence.fuzz.crashes.compared_sides"):
             monkeypatch.setattr(f"{module}.prepare", prepared)
         given = ("--input", "4e614e", "--out", "kept", "--cache", "elsewhere")
         assert wirefence("compare", *SIDES, *given).code == 1

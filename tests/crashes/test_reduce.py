@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from wirefence.fuzz.crashes.reduce import Reduced, reduce
 from wirefence.fuzz.crashes.same import divergences
-from wirefence.fuzz.crashes.simpler import order
-from wirefence.fuzz.crashes.tree import nodes, tokens
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.shrink.json_tree import nodes, tokens
+from wirefence.fuzz.shrink.ordering import order
+from wirefence.fuzz.shrink.shrinker import Reduced, reduce
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.document import judge_document
 
 FRAME = json.dumps(

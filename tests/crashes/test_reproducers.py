@@ -10,10 +10,10 @@ from tests.crashes.conftest import ROOT
 from tests.environments.absence import skip_where_absent
 from tests.servers.catalogue import BY_NAME
 from tests.servers.prepare import prepare
+from wirefence.fuzz.crashes.render import as_index, escaped
 from wirefence.fuzz.crashes.replay import Replayed, replay
 from wirefence.fuzz.crashes.rerun import Runners, subject_of
-from wirefence.fuzz.crashes.shelf import Entry, scan
-from wirefence.fuzz.crashes.show import as_index, escaped
+from wirefence.fuzz.store.scan import Entry, scan
 from wirefence.targets.errors import TargetError
 
 FOLDER = ROOT / "crashes"

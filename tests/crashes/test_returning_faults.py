@@ -14,14 +14,14 @@ from tests.crashes.conftest import Git, Wirefence, filed
 from wirefence.fuzz.cli import cli
 from wirefence.fuzz.commands.options import known_for
 from wirefence.fuzz.coverage.explore import Request
-from wirefence.fuzz.coverage.orders import Orders
-from wirefence.fuzz.coverage.run import _sink
+from wirefence.fuzz.coverage.run_target import _sink
+from wirefence.fuzz.coverage.target_settings import Orders
 from wirefence.fuzz.crashes.bucket import sort
 from wirefence.fuzz.crashes.commit import commit, waiting
-from wirefence.fuzz.crashes.schema import Status, describe
-from wirefence.fuzz.crashes.shelf import Entry, scan
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.fuzz.store.metadata import Status, describe
+from wirefence.fuzz.store.scan import Entry, scan
+from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import Finding, finding
 
 CRASHES, FINDINGS = Path("crashes"), Path(".wirefence/findings")
@@ -65,7 +65,7 @@ def test_only_faults_that_stand_are_no_news_to_a_search(here, monkeypatch, statu
     entry = put(CRASHES, b"1\n", status)
     expected = {entry.metadata.signature} if known else set()
     assert known_for(here / "out") == expected
-    monkeypatch.setattr("wirefence.fuzz.coverage.run._CRASHES", CRASHES)
+    monkeypatch.setattr("wirefence.fuzz.coverage.run_target._CRASHES", CRASHES)
     assert _sink(Orders()).known == expected
 
 

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from tests.crashes.conftest import Wirefence
-from wirefence.fuzz.crashes.schema import Command, decode, describe, encode, redact
-from wirefence.fuzz.crashes.shelf import pick, scan
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.redact import HIDDEN
-from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.fuzz.store.metadata import Command, decode, describe, encode, redact
+from wirefence.fuzz.store.redaction import HIDDEN
+from wirefence.fuzz.store.scan import pick, scan
+from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import finding
 from wirefence.targets.command.records import Launch
 

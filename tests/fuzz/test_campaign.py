@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.apart import end_of
-from wirefence.fuzz.campaign import Budget, campaign
-from wirefence.fuzz.drivers import block
-from wirefence.fuzz.events import Event, Finished, Found, Started
-from wirefence.fuzz.plan import Plan
-from wirefence.fuzz.report import as_table
-from wirefence.fuzz.store import Store, case_from_bytes
-from wirefence.fuzz.worker import UNBEGUN, Share, in_flight
+from wirefence.fuzz.campaign.campaign import Budget, campaign
+from wirefence.fuzz.campaign.report import as_table
+from wirefence.fuzz.campaign.worker import UNBEGUN, Share, in_flight
+from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.examination.events import Event, Finished, Found, Started
+from wirefence.fuzz.examination.plan import Plan
+from wirefence.fuzz.processes.child import end_of
+from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.strategies.records import VERSIONS
 from wirefence.targets.errors import TargetError
 
@@ -85,7 +85,7 @@ def test_deaths_do_not_carry_a_campaign_beyond_its_time(hostile: Path) -> None:
 def test_a_target_that_dies_of_everything_is_given_up(
     hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wirefence.fuzz.campaign._HOPELESS", 3)
+    monkeypatch.setattr("wirefence.fuzz.campaign.campaign._HOPELESS", 3)
     given = [GOOD] * 2
     events = run("hostile:kills_always", hostile / "out", Budget(cases=10_000), given=given)
     assert signatures(events) == ["hostile:kills_always|liveness|live-crash|exit 3"]
@@ -96,7 +96,7 @@ def test_a_target_that_dies_of_everything_is_given_up(
 def test_a_target_that_always_hangs_is_given_up_sooner(
     hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wirefence.fuzz.campaign._HOPELESS_HANGS", 2)
+    monkeypatch.setattr("wirefence.fuzz.campaign.campaign._HOPELESS_HANGS", 2)
     budget = Budget(cases=10_000, patience=1.0)
     events = run("hostile:hangs_always", hostile / "out", budget)
     assert signatures(events) == ["hostile:hangs_always|liveness|live-hang|process"]

@@ -142,7 +142,7 @@ REFUSED = ("0", "-1", "nan", "inf", "-inf", "1e300", "")
 
 def test_amounts_and_paths_of_all_commands_are_tried() -> None:
     assert len({words[0] for words in AMOUNTS}) >= 8
-    assert {words[0] for words in PATHS} == cli.COMMANDS.keys() - {"quirks", "bench"}
+    assert {words[0] for words in PATHS} == cli.COMMANDS.keys() - {"quirks"}
 
 
 @pytest.mark.parametrize("words", AMOUNTS, ids=" ".join)

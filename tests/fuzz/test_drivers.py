@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.drivers import BLOCK, block, corpus
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.hypothesis_cases import hypothesis_cases
+from wirefence.fuzz.examination.cases import BLOCK, block, corpus
+from wirefence.fuzz.examination.hypothesis_cases import hypothesis_cases
 from wirefence.oracles.rules import RULES
 from wirefence.oracles.session import closing, judge_session
 from wirefence.strategies.contract import Contract
@@ -115,7 +115,7 @@ def test_no_callback_of_the_collector_swallows_a_ctrl_c(monkeypatch: pytest.Monk
         collecting.append(gc.isenabled())
         return made(*args, **options)
 
-    monkeypatch.setattr("wirefence.fuzz.hypothesis_cases.apply_damage", damage)
+    monkeypatch.setattr("wirefence.fuzz.examination.hypothesis_cases.apply_damage", damage)
     before = list(gc.callbacks)
     assert hypothesis_cases(3, 4)
     assert collecting

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import wirefence
-from wirefence.fuzz import ends
+from wirefence.fuzz.processes import signals as ends
 
 ROOT = Path(wirefence.__file__).resolve().parents[2]
 HANG = 120.0
@@ -66,7 +66,7 @@ def said(process: subprocess.Popen[bytes]) -> str:
     ("entry", "module"),
     [
         ("wirefence", "click._compat"),
-        ("wirefence", "wirefence.fuzz.store"),
+        ("wirefence", "wirefence.fuzz.store.store"),
         ("wirefence", "orjson"),
         ("python -m wirefence", "click"),
         ("python -m wirefence", "rich.text"),
@@ -121,7 +121,7 @@ def test_a_thread_leaves_handlers_alone() -> None:
 
 HELPED = """
 import multiprocessing, signal
-from wirefence.fuzz.apart import starting
+from wirefence.fuzz.processes.child import starting
 if __name__ == "__main__":
     with starting():
         child = multiprocessing.get_context("spawn").Process(target=int)

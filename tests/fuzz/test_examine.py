@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.fuzz.examine import Examiner, agrees, reading
-from wirefence.fuzz.plan import POLICIES, Plan, build
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.examination.examiner import Examiner, agrees, reading
+from wirefence.fuzz.examination.plan import POLICIES, Plan, build
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.document import DEEPEST, judge_document
 from wirefence.strategies.records import Case, Frame
 from wirefence.targets.errors import TargetError
@@ -110,7 +110,7 @@ def test_a_document_that_differs_is_found_each_time_it_comes() -> None:
 
 
 def test_what_does_not_repeat_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wirefence.fuzz.examine._REMEMBERED", 3)
+    monkeypatch.setattr("wirefence.fuzz.examination.examiner._REMEMBERED", 3)
     one = examiner("orjson")
     for number in range(20):
         one.examine(case_from_bytes(b"[1]\n[%d]\n" % (number + 10)))

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from wirefence.fuzz.examine import Examiner
-from wirefence.fuzz.explain import Explanation, explain, explain_apart
-from wirefence.fuzz.plan import Plan, build
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.examination.examiner import Examiner
+from wirefence.fuzz.examination.explain import Explanation, explain, explain_apart
+from wirefence.fuzz.examination.plan import Plan, build
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import VERSIONS
@@ -84,7 +84,7 @@ def test_effects_and_findings_of_a_gateway_are_shown() -> None:
 
 
 def test_a_long_session_is_examined_and_its_beginning_shown(monkeypatch) -> None:
-    monkeypatch.setattr("wirefence.fuzz.explain.MOST", 3)
+    monkeypatch.setattr("wirefence.fuzz.examination.explain.MOST", 3)
     data = b"".join(b"[%d]\n" % number for number in range(9)) + b"NaN\n"
     liar = Examiner([replace(BY_NAME["json"], name="liar", strict=True)], ())
     said = explain(case_from_bytes(data), liar)

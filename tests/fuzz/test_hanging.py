@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from wirefence.fuzz import hanging
-from wirefence.fuzz.hanging import Patience, delayed, is_stopped
+from wirefence.fuzz.processes import hang_detector as hanging
+from wirefence.fuzz.processes.hang_detector import Patience, delayed, is_stopped
 
 
 def spin(processor: int) -> None:

@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz import installed_quirks as module
 from wirefence.fuzz.commands import campaign
-from wirefence.fuzz.installed_quirks import changed_parsers, installed_quirks, stored_quirks
+from wirefence.fuzz.examination import installed_quirks as module
+from wirefence.fuzz.examination.installed_quirks import (
+    changed_parsers,
+    installed_quirks,
+    stored_quirks,
+)
 from wirefence.oracles import quirks
 from wirefence.oracles.quirks import Quirks
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz import examine, memory
-from wirefence.fuzz.drivers import block
-from wirefence.fuzz.examine import Examiner
-from wirefence.fuzz.memory import HEAVY, is_heavy
-from wirefence.fuzz.plan import Plan, build
-from wirefence.fuzz.store import case_from_bytes
-from wirefence.fuzz.worker import _Teller
+from wirefence.fuzz.campaign.worker import _Teller
+from wirefence.fuzz.examination import examiner as examine
+from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.examination.examiner import Examiner
+from wirefence.fuzz.examination.plan import Plan, build
+from wirefence.fuzz.processes import memory
+from wirefence.fuzz.processes.memory import HEAVY, is_heavy
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.strategies.records import Case
 
 PACKAGES = ("strategies", "targets", "oracles", "fuzz")
@@ -87,7 +88,7 @@ def test_a_heavy_case_gives_its_memory_back(monkeypatch: pytest.MonkeyPatch) -> 
     teller = _Teller(build(Plan(("orjson[strict]", "json[strict]"))), None, None, told=1e18)
     left = []
     for relieve in (memory.relieve, lambda: None):
-        monkeypatch.setattr("wirefence.fuzz.worker.relieve", relieve)
+        monkeypatch.setattr("wirefence.fuzz.campaign.worker.relieve", relieve)
         memory.relieve()
         before = resident()
         teller.run(case, 0)

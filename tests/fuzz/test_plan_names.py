@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wirefence.fuzz.coverage.checks import SessionCheck, check_of
-from wirefence.fuzz.plan import Plan, build
+from wirefence.fuzz.examination.plan import Plan, build
 
 REPEATED = (
     b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26",'

@@ -11,9 +11,9 @@ from functools import cache
 
 import pytest
 
-from wirefence.fuzz.drivers import BLOCK, block
-from wirefence.fuzz.examine import Examiner, GatewayTarget
-from wirefence.fuzz.plan import POLICIES
+from wirefence.fuzz.examination.cases import BLOCK, block
+from wirefence.fuzz.examination.examiner import Examiner, GatewayTarget
+from wirefence.fuzz.examination.plan import POLICIES
 from wirefence.oracles.records import Finding
 from wirefence.oracles.rules import ORACLE_RULES
 from wirefence.strategies.damage import BY_NAME, Scene

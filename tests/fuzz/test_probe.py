@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.fuzz import probe
+from wirefence.fuzz.examination import quirk_probe as probe
 from wirefence.oracles import quirks
 from wirefence.oracles.agreement import is_known
 from wirefence.strategies.damage import OPERATORS, apply_damage

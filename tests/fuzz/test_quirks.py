@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.fuzz.probe import probe
+from wirefence.fuzz.examination.quirk_probe import probe
 from wirefence.oracles import quirks
 from wirefence.oracles.quirks import Quirks
 from wirefence.targets.parsers.configs import CONFIGS, library_versions

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.drivers import block
-from wirefence.fuzz.examine import Examiner
-from wirefence.fuzz.plan import both_policies
+from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.examination.examiner import Examiner
+from wirefence.fuzz.examination.plan import both_policies
 from wirefence.targets.harness import load_factory
 
 README = Path(__file__).resolve().parents[2] / "README.md"

@@ -57,11 +57,11 @@ def test_help_says_of_each_command_what_its_own_help_says(name: str) -> None:
 def test_a_counted_campaign_imports_nothing_of_the_coverage_guided_part(tmp_path: Path) -> None:
     words = ("campaign", "--cases", "1", "--workers", "1", "--target", "planted:healthy")
     seen = imported(tmp_path, invoking(*words))
-    assert "wirefence.fuzz.worker" in seen
+    assert "wirefence.fuzz.campaign.worker" in seen
     assert not [name for name in seen if name.startswith(("wirefence.fuzz.coverage", "atheris"))]
 
 
 def test_a_worker_imports_neither_hypothesis_nor_a_command_line(tmp_path: Path) -> None:
-    seen = imported(tmp_path, "import wirefence.fuzz.worker\n")
-    assert "wirefence.fuzz.examine" in seen
+    seen = imported(tmp_path, "import wirefence.fuzz.campaign.worker\n")
+    assert "wirefence.fuzz.examination.examiner" in seen
     assert not seen & {"hypothesis", "click", "rich", "wirefence.fuzz.commands"}

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import wirefence
-from wirefence.fuzz.apart import starting
-from wirefence.fuzz.campaign import Budget, campaign
+from wirefence.fuzz.campaign.campaign import Budget, campaign
 from wirefence.fuzz.crashes.rerun import Runners, Subject
 from wirefence.fuzz.errors import StartError
-from wirefence.fuzz.plan import Plan
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.examination.plan import Plan
+from wirefence.fuzz.processes.child import starting
+from wirefence.fuzz.store.store import case_from_bytes
 
 ROOT = Path(wirefence.__file__).resolve().parents[2]
 GOOD = case_from_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
@@ -61,7 +61,7 @@ def test_a_process_that_could_not_start_is_no_finding_of_a_replay(tmp_path: Path
     script = """
 from wirefence.fuzz.crashes.rerun import Runners, Subject
 from wirefence.fuzz.errors import StartError
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.store.store import case_from_bytes
 for method in ("forkserver", "spawn"):
     try:
         with Runners(Subject("planted:healthy"), method=method) as runners:
@@ -77,7 +77,7 @@ def test_what_workers_are_given_may_be_of_any_size(
     hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python waits for ever for a dead child to read more than a pipe holds."""
-    monkeypatch.setattr("wirefence.fuzz.campaign.work", dies)
+    monkeypatch.setattr("wirefence.fuzz.campaign.campaign.work", dies)
     given = [case_from_bytes(b"1" * 200_000 + b"\n")]
     with pytest.raises(StartError, match="exit 9"):
         campaign(Plan(("planted:healthy",)), Budget(cases=2), hostile, print, given=given)
@@ -102,7 +102,7 @@ def test_a_start_without_end_is_not_waited_for(
         "from wirefence.targets.planted import HEALTHY\n"
         "factory = HEALTHY.factory\n"
     )
-    monkeypatch.setattr("wirefence.fuzz.campaign.START", 1.0)
+    monkeypatch.setattr("wirefence.fuzz.campaign.campaign.START", 1.0)
     budget = Budget(cases=2, patience=1.0)
     with pytest.raises(StartError, match="SIGKILL"):
         campaign(Plan(("sleeping:factory",)), budget, hostile / "out", lambda _: None)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store import Store, case_from_bytes, read_case
+from wirefence.fuzz.store.store import Store, case_from_bytes, read_case
 from wirefence.oracles.records import Finding, finding
 from wirefence.strategies.records import Case, Frame
 

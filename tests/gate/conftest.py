@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.gate.cases import Maker
-from wirefence.fuzz.gate.controls import Controls
-from wirefence.fuzz.gate.declared import declaration
-from wirefence.fuzz.gate.lab import Lab, ready
 from wirefence.fuzz.gate.records import Facts, Nominee, Options, Seen, Trial
-from wirefence.fuzz.gate.verdicts import judge
-from wirefence.fuzz.gate.wire import Wording
+from wirefence.fuzz.gate.server.controls import Controls
+from wirefence.fuzz.gate.server.declared_tools import declaration
+from wirefence.fuzz.gate.server.fresh import Lab, ready
+from wirefence.fuzz.gate.server.verdicts import judge
+from wirefence.fuzz.gate.trials.generate import Maker
+from wirefence.fuzz.gate.trials.messages import Wording
 from wirefence.targets.command.records import Launch
 
 SERVER = Path(__file__).parent / "servers" / "server.py"

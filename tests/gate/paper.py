@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wirefence.fuzz.gate.lab import Ready, ready
 from wirefence.fuzz.gate.records import Facts, Seen, Trial
-from wirefence.fuzz.gate.verdicts import judge
-from wirefence.fuzz.gate.wire import Names, initialize
+from wirefence.fuzz.gate.server.fresh import Ready, ready
+from wirefence.fuzz.gate.server.verdicts import judge
+from wirefence.fuzz.gate.trials.messages import Names, initialize
 from wirefence.strategies.contract import Profile
 from wirefence.strategies.records import Case, Frame, Version
 from wirefence.targets.effects.records import Observed

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from wirefence.fuzz.gate.lab import ready
 from wirefence.fuzz.gate.records import Seen
-from wirefence.fuzz.gate.verdicts import judge, nameless
+from wirefence.fuzz.gate.server.fresh import ready
+from wirefence.fuzz.gate.server.verdicts import judge, nameless
 from wirefence.targets.effects.counting import counts
 from wirefence.targets.effects.records import Observed
 

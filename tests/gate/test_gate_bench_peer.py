@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from wirefence.fuzz.gate import bench_peer
-from wirefence.fuzz.gate.bench_peer import calls_per_second, rate_of
+from scripts.bench import gate_peer
+from scripts.bench.gate_peer import calls_per_second, rate_of
 from wirefence.targets.command.records import Launch
 
 FUZZER = """\
@@ -30,7 +30,7 @@ def fuzzer(tmp_path, monkeypatch):
     """A fuzzer on PATH that makes so many calls, one each 2 ms, after a start of a second."""
 
     def make(calls: int) -> None:
-        program = tmp_path / bench_peer.PEER
+        program = tmp_path / gate_peer.PEER
         program.write_text(FUZZER.format(python=sys.executable, calls=calls))
         program.chmod(0o755)
         monkeypatch.setenv("PATH", str(tmp_path))

@@ -8,10 +8,10 @@ from itertools import count
 
 import pytest
 
-from wirefence.fuzz.gate.declared import choose, declaration
-from wirefence.fuzz.gate.lab import ready
 from wirefence.fuzz.gate.records import Nominee
-from wirefence.fuzz.gate.wire import Names, Wording, anonymous, restamp, tokens_in
+from wirefence.fuzz.gate.server.declared_tools import choose, declaration
+from wirefence.fuzz.gate.server.fresh import ready
+from wirefence.fuzz.gate.trials.messages import Names, Wording, anonymous, restamp, tokens_in
 from wirefence.strategies.damage import OPERATORS
 
 

@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
-from wirefence.fuzz.crashes.adding import Wanted, _subject
-from wirefence.fuzz.gate.label import label_of
+from wirefence.fuzz.crashes.add import Wanted, _subject
+from wirefence.fuzz.gate.server.server_name import label_of
 from wirefence.targets.command.records import Launch
 
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz import cli
-from wirefence.fuzz.gate.baseline import Baseline
-from wirefence.fuzz.gate.formats import junit, markdown, sarif
-from wirefence.fuzz.gate.lab import Lab, ready
-from wirefence.fuzz.gate.left import gap
-from wirefence.fuzz.gate.pursuit import Pursuit
 from wirefence.fuzz.gate.records import Begun, FlawFound, Report
-from wirefence.fuzz.gate.report import as_json, as_table, verdict
+from wirefence.fuzz.gate.report.baseline import Baseline
+from wirefence.fuzz.gate.report.formats import junit, markdown, sarif
+from wirefence.fuzz.gate.report.text import as_json, as_table, verdict
 from wirefence.fuzz.gate.run import gate
-from wirefence.fuzz.gate.warm import Warm
+from wirefence.fuzz.gate.server.fresh import Lab, ready
+from wirefence.fuzz.gate.server.pipelined import Warm
+from wirefence.fuzz.gate.triage import Pursuit
+from wirefence.fuzz.gate.trials.skipped import gap
 from wirefence.targets.errors import TargetError
 
 TOOL = ("--tool", "record", "--args", '{"action":"{nonce}"}', "--effects", "files")

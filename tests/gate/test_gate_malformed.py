@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from wirefence.fuzz.gate.declared import choose, declaration
-from wirefence.fuzz.gate.lab import Lab
-from wirefence.fuzz.gate.learn import _object, learn
 from wirefence.fuzz.gate.records import Facts, Nominee, Options
+from wirefence.fuzz.gate.server.declared_tools import choose, declaration
+from wirefence.fuzz.gate.server.discovery import _object, learn
+from wirefence.fuzz.gate.server.fresh import Lab
 from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from wirefence.fuzz.gate.causes import CAUSES, Cause
-from wirefence.fuzz.gate.gravity import gravest_first, summed
-from wirefence.fuzz.gate.inputs import NAMINGS
-from wirefence.fuzz.gate.lab import Lab, ready
-from wirefence.fuzz.gate.left import Todo, gap
-from wirefence.fuzz.gate.plan import plan, warm_turns
 from wirefence.fuzz.gate.records import Flaw, Trial
-from wirefence.fuzz.gate.report import _skipped
+from wirefence.fuzz.gate.report.severity import gravest_first, summed
+from wirefence.fuzz.gate.report.text import _skipped
 from wirefence.fuzz.gate.run import SECONDS, ahead
-from wirefence.fuzz.gate.warm import Warm
+from wirefence.fuzz.gate.server.fresh import Lab, ready
+from wirefence.fuzz.gate.server.pipelined import Warm
+from wirefence.fuzz.gate.trials.known_bad import NAMINGS
+from wirefence.fuzz.gate.trials.schedule import plan, warm_turns
+from wirefence.fuzz.gate.trials.skipped import Todo, gap
+from wirefence.fuzz.gate.trials.startup_variants import CAUSES, Cause
 from wirefence.oracles.records import finding
 from wirefence.strategies.records import Case, Frame
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from wirefence.fuzz.gate.confirm import Confirmed, Examined
-from wirefence.fuzz.gate.lab import Lab, Ready, ready
-from wirefence.fuzz.gate.pursuit import Pursuit
 from wirefence.fuzz.gate.records import Flaw, Seen, Tally
-from wirefence.fuzz.gate.verdicts import Charge
+from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready
+from wirefence.fuzz.gate.server.verdicts import Charge
+from wirefence.fuzz.gate.triage import Pursuit
 from wirefence.oracles.records import finding
 from wirefence.targets.errors import TargetError
 

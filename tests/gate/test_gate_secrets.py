@@ -10,15 +10,15 @@ import pytest
 
 from wirefence.fuzz import cli
 from wirefence.fuzz.crashes.replay import ERROR, replay_all
-from wirefence.fuzz.crashes.shelf import scan
 from wirefence.fuzz.gate.confirm import Confirmed
-from wirefence.fuzz.gate.files import Filing
-from wirefence.fuzz.gate.lab import ready
-from wirefence.fuzz.gate.once import examine_command
 from wirefence.fuzz.gate.records import Options, Seen
-from wirefence.fuzz.gate.redact import HIDDEN, Redactor
-from wirefence.fuzz.gate.verdicts import Charge
-from wirefence.fuzz.store import Store, case_from_bytes
+from wirefence.fuzz.gate.replay import examine_command
+from wirefence.fuzz.gate.report.artifacts import Filing
+from wirefence.fuzz.gate.server.fresh import ready
+from wirefence.fuzz.gate.server.verdicts import Charge
+from wirefence.fuzz.store.redaction import HIDDEN, Redactor
+from wirefence.fuzz.store.scan import scan
+from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import finding
 from wirefence.targets.command.records import Launch
 

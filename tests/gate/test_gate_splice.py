@@ -7,12 +7,12 @@ from itertools import count, islice
 
 import pytest
 
-from wirefence.fuzz.gate.lab import Ready, ready
-from wirefence.fuzz.gate.parcel import Parcel
 from wirefence.fuzz.gate.records import Seen
-from wirefence.fuzz.gate.splice import Remembered, Templates, is_template, splice
-from wirefence.fuzz.gate.verdicts import judge
-from wirefence.fuzz.gate.wire import Names
+from wirefence.fuzz.gate.server.fresh import Ready, ready
+from wirefence.fuzz.gate.server.sent_trial import Parcel
+from wirefence.fuzz.gate.server.trial_copies import Remembered, Templates, is_template, splice
+from wirefence.fuzz.gate.server.verdicts import judge
+from wirefence.fuzz.gate.trials.messages import Names
 from wirefence.strategies.damage import OPERATORS
 
 FAR = 3_000_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.fuzz.gate.lab import ready
-from wirefence.fuzz.gate.parcel import Parcel
-from wirefence.fuzz.gate.traffic import Traffic
-from wirefence.fuzz.gate.wire import LAST, Names
+from wirefence.fuzz.gate.server.demux import Traffic
+from wirefence.fuzz.gate.server.fresh import ready
+from wirefence.fuzz.gate.server.sent_trial import Parcel
+from wirefence.fuzz.gate.trials.messages import LAST, Names
 
 
 def reply(name: str, more: str = "") -> bytes:

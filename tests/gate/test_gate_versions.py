@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.gate.cases import Maker
 from wirefence.fuzz.gate.confirm import Confirmer
-from wirefence.fuzz.gate.controls import Controls
-from wirefence.fuzz.gate.lab import Lab, ready
-from wirefence.fuzz.gate.learn import learn
-from wirefence.fuzz.gate.plan import Plan, plan
 from wirefence.fuzz.gate.records import Facts, Nominee, Options, Trial
-from wirefence.fuzz.gate.verdicts import judge
-from wirefence.fuzz.gate.warm import Warm
-from wirefence.fuzz.gate.wire import Wording
+from wirefence.fuzz.gate.server.controls import Controls
+from wirefence.fuzz.gate.server.discovery import learn
+from wirefence.fuzz.gate.server.fresh import Lab, ready
+from wirefence.fuzz.gate.server.pipelined import Warm
+from wirefence.fuzz.gate.server.verdicts import judge
+from wirefence.fuzz.gate.trials.generate import Maker
+from wirefence.fuzz.gate.trials.messages import Wording
+from wirefence.fuzz.gate.trials.schedule import Plan, plan
 from wirefence.strategies.records import VERSIONS
 from wirefence.targets.command.records import Launch
 

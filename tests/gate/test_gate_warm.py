@@ -11,11 +11,11 @@ from itertools import chain, islice
 
 import pytest
 
-from wirefence.fuzz.gate.lab import Lab, Ready, ready
 from wirefence.fuzz.gate.records import Seen
-from wirefence.fuzz.gate.splice import Templates
-from wirefence.fuzz.gate.verdicts import judge
-from wirefence.fuzz.gate.warm import Warm
+from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready
+from wirefence.fuzz.gate.server.pipelined import Warm
+from wirefence.fuzz.gate.server.trial_copies import Templates
+from wirefence.fuzz.gate.server.verdicts import judge
 
 BAD = "ugly-debug-line"
 """A line that is no JSON: what the planted servers of these tests fall over."""

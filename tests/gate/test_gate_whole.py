@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz import cli
-from wirefence.fuzz.gate.once import examine_command
-from wirefence.fuzz.gate.plan import Plan, Stage, plan
 from wirefence.fuzz.gate.records import FlawFound, Nominee, Options, Step
-from wirefence.fuzz.gate.report import as_json, as_table
+from wirefence.fuzz.gate.replay import examine_command
+from wirefence.fuzz.gate.report.text import as_json, as_table
 from wirefence.fuzz.gate.run import gate
-from wirefence.fuzz.store import read_case
+from wirefence.fuzz.gate.trials.schedule import Plan, Stage, plan
+from wirefence.fuzz.store.store import read_case
 from wirefence.targets.command.records import Launch
 
 SECONDS = 600.0

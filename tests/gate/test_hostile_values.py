@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.gate.paper import CALLED, Paper, ident, line, request
-from wirefence.fuzz.gate.lab import shown, spelled
 from wirefence.fuzz.gate.records import Seen
-from wirefence.fuzz.gate.values import in_words, names_in
-from wirefence.fuzz.gate.wire import Names, tokens_in
+from wirefence.fuzz.gate.server.fresh import shown, spelled
+from wirefence.fuzz.gate.server.shown_values import in_words, names_in
+from wirefence.fuzz.gate.trials.messages import Names, tokens_in
 from wirefence.oracles.document import UNKNOWN, LongInteger
 
 HUGE = "1" + "0" * 5_000

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.store.store import case_from_bytes
 
 SERVERS = Path(__file__).parent / "servers"
 SLOW = f"""

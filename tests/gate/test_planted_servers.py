@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.fuzz.gate.lab import ready
-from wirefence.fuzz.gate.verdicts import judge
+from wirefence.fuzz.gate.server.fresh import ready
+from wirefence.fuzz.gate.server.verdicts import judge
 
 FAULTS = [
     ("SplitsAtCr", "nested-cr", "after", "non-action|act-rejected|frame-cr"),

@@ -7,10 +7,10 @@ from itertools import count
 
 import pytest
 
-from wirefence.fuzz.gate.cases import Maker
-from wirefence.fuzz.gate.ground import tempting
 from wirefence.fuzz.gate.records import Facts, Nominee
-from wirefence.fuzz.gate.wire import Wording
+from wirefence.fuzz.gate.trials.damaged_session import tempting
+from wirefence.fuzz.gate.trials.generate import Maker
+from wirefence.fuzz.gate.trials.messages import Wording
 
 
 def made(length: int) -> tuple[bytes, Wording]:

@@ -12,10 +12,10 @@ from collections import deque
 from itertools import pairwise
 
 from tests.gate_client.example_client import Client
-from wirefence.fuzz.gate.client_attacks import ATTACKS
-from wirefence.fuzz.gate.client_judge import judge_client
-from wirefence.fuzz.gate.client_peer import Peer
-from wirefence.fuzz.gate.client_records import Attack, ClientPlace, Close, Played, Send, Step, Told
+from wirefence.fuzz.gate.client.attacks import ATTACKS
+from wirefence.fuzz.gate.client.fake_server import Peer
+from wirefence.fuzz.gate.client.judge import judge_client
+from wirefence.fuzz.gate.client.records import Attack, ClientPlace, Close, Played, Send, Step, Told
 from wirefence.strategies.contract import Profile
 
 __all__ = ["BY_NAME", "played", "rules"]

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from wirefence.fuzz.gate.client_attacks import ATTACKS, GOOD
-from wirefence.fuzz.gate.client_peer import Peer
-from wirefence.fuzz.gate.client_records import Attack, ClientPlace, Close, Send, Step
+from wirefence.fuzz.gate.client.attacks import ATTACKS, GOOD
+from wirefence.fuzz.gate.client.fake_server import Peer
+from wirefence.fuzz.gate.client.records import Attack, ClientPlace, Close, Send, Step
 from wirefence.oracles.message import judge_message
 from wirefence.strategies.records import VERSIONS, Version
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.gate.client import gate_client, named
-from wirefence.fuzz.gate.client_attacks import GOOD
-from wirefence.fuzz.gate.client_records import Attack, ClientPlace, Played, Told
-from wirefence.fuzz.gate.client_session import Terms
+from wirefence.fuzz.gate.client.attacks import GOOD
+from wirefence.fuzz.gate.client.records import Attack, ClientPlace, Played, Told
+from wirefence.fuzz.gate.client.run import gate_client, named
+from wirefence.fuzz.gate.client.session import Terms
 from wirefence.fuzz.gate.records import Options, Report
-from wirefence.fuzz.gate.report import verdict
+from wirefence.fuzz.gate.report.text import verdict
 from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 
@@ -43,7 +43,7 @@ class Plays:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, out: Path, plays: Plays, *attacks: str) -> Report:
-    monkeypatch.setattr("wirefence.fuzz.gate.client.play", plays)
+    monkeypatch.setattr("wirefence.fuzz.gate.client.run.play", plays)
     launch = Launch(("client", "--password", SECRET))
     return gate_client(
         launch, Options(label="c"), "quick", out, lambda _event: None, seconds=60.0,
@@ -77,7 +77,7 @@ def test_nothing_of_a_finding_holds_a_secret(monkeypatch, tmp_path):
         attack=attack,
         place=place,
     )
-    monkeypatch.setattr("wirefence.fuzz.gate.client.play", made)
+    monkeypatch.setattr("wirefence.fuzz.gate.client.run.play", made)
     launch = Launch(("client", "--password", SECRET))
     heard: list[object] = []
     report = gate_client(
@@ -105,7 +105,9 @@ def test_a_finding_that_the_disk_does_not_take_is_still_one(monkeypatch, tmp_pat
 
 def test_what_is_reported_wrongly_is_told_in_few_words_and_without_secrets(monkeypatch, tmp_path):
     told = (Told("alpha", "x" * 70 + SECRET + "y" * 500, error=False),)
-    monkeypatch.setattr("wirefence.fuzz.gate.client.play", lambda *_: replace(PLAYED, told=told))
+    monkeypatch.setattr(
+        "wirefence.fuzz.gate.client.run.play", lambda *_: replace(PLAYED, told=told)
+    )
     with pytest.raises(TargetError) as refused:
         gate_client(Launch(("client", "--password", SECRET)), Options(), "quick", tmp_path, print,
                     seconds=60.0)  # fmt: skip

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.client import gate_client, named
-from wirefence.fuzz.gate.client_attacks import GOOD
-from wirefence.fuzz.gate.client_judge import judge_client
-from wirefence.fuzz.gate.client_records import ClientPlace, Played
-from wirefence.fuzz.gate.client_session import Terms, play
-from wirefence.fuzz.gate.once import examine_command
+from wirefence.fuzz.gate.client.attacks import GOOD
+from wirefence.fuzz.gate.client.judge import judge_client
+from wirefence.fuzz.gate.client.records import ClientPlace, Played
+from wirefence.fuzz.gate.client.run import gate_client, named
+from wirefence.fuzz.gate.client.session import Terms, play
 from wirefence.fuzz.gate.records import Options, Report, Step
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.gate.replay import examine_command
+from wirefence.fuzz.store.store import Store
 from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.gate_client.falls import BY_NAME, rules
-from wirefence.fuzz.gate.client_attacks import ATTACKS
-from wirefence.fuzz.gate.client_records import ClientPlace
+from wirefence.fuzz.gate.client.attacks import ATTACKS
+from wirefence.fuzz.gate.client.records import ClientPlace
 
 ASSOCIATION = [
     ("any-id", "wrong-id"),

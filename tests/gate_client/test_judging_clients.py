@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from wirefence.fuzz.gate.client import named
-from wirefence.fuzz.gate.client_judge import judge_client
-from wirefence.fuzz.gate.client_records import Played, Told
+from wirefence.fuzz.gate.client.judge import judge_client
+from wirefence.fuzz.gate.client.records import Played, Told
+from wirefence.fuzz.gate.client.run import named
 from wirefence.strategies.contract import Profile
 
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.gate.client import named
-from wirefence.fuzz.gate.client_attacks import GOOD
-from wirefence.fuzz.gate.client_judge import judge_client
-from wirefence.fuzz.gate.client_session import Terms, play
+from wirefence.fuzz.gate.client.attacks import GOOD
+from wirefence.fuzz.gate.client.judge import judge_client
+from wirefence.fuzz.gate.client.run import named
+from wirefence.fuzz.gate.client.session import Terms, play
 from wirefence.targets.command.records import Launch
 
 pytest.importorskip("mcp")

@@ -10,8 +10,8 @@ import click
 import pytest
 
 from wirefence.fuzz.cli import cli
-from wirefence.fuzz.gate.causes import CAUSES, TOGETHER, by_name
-from wirefence.fuzz.gate.client_attacks import ATTACKS
+from wirefence.fuzz.gate.client.attacks import ATTACKS
+from wirefence.fuzz.gate.trials.startup_variants import CAUSES, TOGETHER, by_name
 from wirefence.oracles.rules import ORACLE_RULES
 from wirefence.targets.command.records import Launch
 from wirefence.targets.effects.available import NAMES, Recording

@@ -8,7 +8,7 @@ import pytest
 
 from tests.gate_outputs.reports import FACTS, flaw, report
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.baseline import UNREVIEWED, Baseline, Expected, Server, load, store
+from wirefence.fuzz.gate.report.baseline import UNREVIEWED, Baseline, Expected, Server, load, store
 
 ONE, TWO = flaw(), flaw("act-twice")
 ENTRY = Expected(

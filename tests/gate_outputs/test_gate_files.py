@@ -17,8 +17,8 @@ import pytest
 from tests.gate_outputs.reports import flaw, report
 from wirefence.fuzz import cli
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.baseline import Baseline, Server, store
-from wirefence.fuzz.whole import may_write, write_whole
+from wirefence.fuzz.gate.report.baseline import Baseline, Server, store
+from wirefence.fuzz.store.atomic_write import may_write, write_whole
 
 FILES = ("--junit", "to/j.xml", "--sarif", "to/s.json", "--baseline", "b.json", "--update-baseline")
 

@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 
 from tests.gate_outputs.reports import flaw, report
-from wirefence.fuzz.gate.formats import junit, markdown, sarif
 from wirefence.fuzz.gate.records import Report
-from wirefence.fuzz.gate.redact import Redactor
-from wirefence.fuzz.gate.report import as_json, as_table, verdict
-from wirefence.fuzz.gate.rows import SHOWN, explained, rows
+from wirefence.fuzz.gate.report.finding_rows import SHOWN, explained, rows
+from wirefence.fuzz.gate.report.formats import junit, markdown, sarif
+from wirefence.fuzz.gate.report.text import as_json, as_table, verdict
+from wirefence.fuzz.store.redaction import Redactor
 from wirefence.oracles.rules import BY_ID, ORACLE_RULES
 from wirefence.strategies.records import Case, Frame
 from wirefence.targets.command.records import Launch

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from wirefence.fuzz.gate.redact import HIDDEN, Redactor, is_secret_name, redact
+from wirefence.fuzz.store.redaction import HIDDEN, Redactor, is_secret_name, redact
 from wirefence.targets.command.records import Launch
 
 SECRETS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.fuzz.report import last_words
+from wirefence.fuzz.text import last_words
 
 
 @pytest.mark.parametrize(

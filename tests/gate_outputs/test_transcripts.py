@@ -7,12 +7,12 @@ from pathlib import Path
 
 from tests.gate_outputs.reports import CASE, FACTS, flaw
 from wirefence.fuzz.gate.confirm import Confirmed
-from wirefence.fuzz.gate.files import Filing
-from wirefence.fuzz.gate.lab import ready
 from wirefence.fuzz.gate.records import Options, Seen, Trial
-from wirefence.fuzz.gate.redact import Redactor
-from wirefence.fuzz.gate.verdicts import Charge
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.gate.report.artifacts import Filing
+from wirefence.fuzz.gate.server.fresh import ready
+from wirefence.fuzz.gate.server.verdicts import Charge
+from wirefence.fuzz.store.redaction import Redactor
+from wirefence.fuzz.store.store import Store
 from wirefence.targets.command.records import Launch, Times
 from wirefence.targets.effects.records import Observed
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.unfinished import marked, unfinished
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.gate.report.interrupted_runs import marked, unfinished
+from wirefence.fuzz.store.store import Store
 from wirefence.oracles.records import finding
 from wirefence.strategies.records import Case, Frame
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from wirefence.fuzz.gate.unfinished import marked
+from wirefence.fuzz.gate.report.interrupted_runs import marked
 with marked(Path(sys.argv[1]), "server --token ***"):
     os.kill(os.getpid(), signal.SIGKILL)
 """

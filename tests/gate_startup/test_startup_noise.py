@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.gate.causes import CAUSES, TOGETHER, Cause, by_name
 from wirefence.fuzz.gate.records import Facts, Options
-from wirefence.fuzz.gate.startup import Starts, StartupFinding, cause_of, startup_findings
+from wirefence.fuzz.gate.server.startup import Starts, StartupFinding, cause_of, startup_findings
+from wirefence.fuzz.gate.trials.startup_variants import CAUSES, TOGETHER, Cause, by_name
 from wirefence.targets.command.records import Launch
 
 SERVER = Path(__file__).with_name("noisy_server.py")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from wirefence.fuzz.gate.once import examine_command
+from wirefence.fuzz.gate.replay import examine_command
 from wirefence.strategies.records import Case, Frame
 from wirefence.targets.command.records import Launch
 

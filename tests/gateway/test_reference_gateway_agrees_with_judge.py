@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from wirefence.fuzz.examine import Examiner, GatewayTarget
+from wirefence.fuzz.examination.examiner import Examiner, GatewayTarget
 from wirefence.strategies.contract import Contract, Policy, Profile
 from wirefence.strategies.damage import apply_damage
 from wirefence.strategies.records import VERSIONS, Case, Version

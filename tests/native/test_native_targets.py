@@ -10,9 +10,9 @@ import pytest
 
 from tests.native.processes import ROOT, python
 from wirefence.fuzz.coverage.explore import Request, explore
-from wirefence.fuzz.coverage.orders import Orders, environment
+from wirefence.fuzz.coverage.target_settings import Orders, environment
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.events import Found
+from wirefence.fuzz.examination.events import Found
 from wirefence.fuzz.native.loaded import assert_ordered, order
 
 TARGET = str(ROOT / "fuzz" / "fuzz_parsers.py")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.examine import Examiner, GatewayTarget
-from wirefence.fuzz.store import case_from_bytes
+from wirefence.fuzz.examination.examiner import Examiner, GatewayTarget
+from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.strategies.contract import Contract
 from wirefence.targets.planted import BY_NAME, HEALTHY, PLANTED, Planted, render
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.gate_outputs.reports import flaw, report
-from wirefence.fuzz.crashes.schema import Status
 from wirefence.fuzz.gate.records import Report
 from wirefence.fuzz.pytest_support import Replays, Wirefence
-from wirefence.fuzz.store import Store
+from wirefence.fuzz.store.metadata import Status
+from wirefence.fuzz.store.store import Store
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case, Frame
 from wirefence.targets.command.records import Launch

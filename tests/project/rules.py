@@ -33,6 +33,21 @@ SEALED = {
     ),
 }
 
+LAYERS = (
+    *("errors", "paths", "text", "self_check", "processes", "store", "shrink", "native"),
+    *("examination", "coverage", "campaign", "compare", "gate", "crashes"),
+    *("pytest_support", "pytest_plugin", "commands", "cli"),
+)
+"""The parts of ``fuzz``: each imports only those before it, and itself."""
+
+GATE_LAYERS = (
+    *("records", "trials", "server", "confirm", "report", "client", "triage", "replay", "run"),
+)
+"""The same within ``fuzz/gate``."""
+
+ENTRY_POINTS = re.compile(r"fuzz_\w+")
+"""libFuzzer targets: they import the coverage layer only, and nothing imports them."""
+
 MACHINE_PATH = re.compile(r"(?<![\w./])/(?:work|root|tmp|opt/pypi)(?![\w.-])|[.]pyenv/")
 INDEX_ADDRESS = re.compile(
     r"--(?:(?:extra-)?index-url|find-links|trusted-host)|PIP_(?:EXTRA_)?INDEX_URL"
@@ -89,6 +104,38 @@ def wrong_imports(root: Path) -> list[str]:
             if ours and not within(name, allowed(module)):
                 found.append(f"{path.relative_to(root)}:{line} imports {name}")
     return found
+
+
+def upward_imports(root: Path) -> list[str]:
+    """Imports within ``fuzz`` against the order of its layers, and modules without a layer."""
+    known = {name for name, _ in modules(root, ("fuzz",))}
+    found = []
+    for module, path in modules(root, ("fuzz",)):
+        package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+        for line, name in imported(ast.parse(path.read_bytes()), package):
+            if not within(name, ("wirefence.fuzz",)):
+                continue
+            target = name if name in known else name.rpartition(".")[0]
+            for depth, layers in ((2, LAYERS), (3, GATE_LAYERS)):
+                if depth == 3 and not (_in_gate(module) and _in_gate(target)):
+                    continue
+                own, other = (_layer(each, depth, layers) for each in (module, target))
+                if own < other:
+                    found.append(f"{path.relative_to(root)}:{line} imports {name}")
+    return found
+
+
+def _in_gate(module: str) -> bool:
+    return module.startswith("wirefence.fuzz.gate.")
+
+
+def _layer(module: str, depth: int, layers: tuple[str, ...]) -> int:
+    """The place of a module in the order; that of a libFuzzer target is behind ``coverage``."""
+    parts = module.split(".")
+    if len(parts) <= depth:
+        return 0
+    name = "coverage" if ENTRY_POINTS.fullmatch(parts[depth]) else parts[depth]
+    return layers.index(name)
 
 
 def undocumented_modules(root: Path) -> list[str]:

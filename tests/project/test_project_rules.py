@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 RULES = (
     rules.wrong_imports,
+    rules.upward_imports,
     rules.undocumented_modules,
     rules.unexplained_inner_imports,
     rules.machine_traces,
@@ -87,6 +88,38 @@ def test_the_rules_see_this_checkouts_modules():
 def test_an_import_against_the_direction_is_named(tmp_path, module, statement, name):
     found = rules.wrong_imports(plant(tmp_path, module, statement))
     assert found == [f"{module}:{statement.count(chr(10)) + 1} imports {name}"]
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        ("fuzz/store/a.py", "from wirefence.fuzz.gate.records import Report"),
+        ("fuzz/gate/a.py", "def f():\n    from wirefence.fuzz.crashes import minimize"),
+        ("fuzz/gate/server/a.py", "from wirefence.fuzz.gate.report import text"),
+        ("fuzz/gate/trials/a.py", "from wirefence.fuzz.gate.server.fresh import Lab"),
+        ("fuzz/text.py", "import wirefence.fuzz.store.scan"),
+    ],
+)
+def test_an_import_of_a_higher_layer_is_named(tmp_path, module, statement):
+    for package in ("gate/records", "crashes/minimize", "gate/report/text", "gate/server/fresh"):
+        plant(tmp_path, f"fuzz/{package}.py", "x = 1")
+    plant(tmp_path, "fuzz/store/scan.py", "x = 1")
+    renamed = module.replace("gate/a.py", "gate/run.py")
+    (line,) = rules.upward_imports(plant(tmp_path, renamed, statement))
+    assert line.startswith(f"{renamed}:")
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        ("fuzz/gate/run.py", "from wirefence.fuzz.gate.server import fresh"),
+        ("fuzz/gate/server/a.py", "from wirefence.fuzz.gate.server import fresh"),
+        ("fuzz/crashes/a.py", "from wirefence.fuzz.gate.records import Report"),
+        ("fuzz/fuzz_a.py", "from wirefence.fuzz.coverage.entry import main"),
+    ],
+)
+def test_an_import_of_the_same_or_a_lower_layer_passes(tmp_path, module, statement):
+    assert rules.upward_imports(plant(tmp_path, module, statement)) == []
 
 
 @pytest.mark.parametrize(

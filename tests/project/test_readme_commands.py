@@ -59,9 +59,9 @@ def test_each_wirefence_line_parses(group, line):
 
 
 def test_a_line_with_an_unknown_option_or_command_does_not_parse():
-    group = click.Group("wirefence", commands=[click.Command("bench")])
-    parse(group, "wirefence bench")
-    for line in ("wirefence bench --fast", "wirefence bend"):
+    group = click.Group("wirefence", commands=[click.Command("quirks")])
+    parse(group, "wirefence quirks")
+    for line in ("wirefence quirks --fast", "wirefence quarks"):
         with pytest.raises(click.UsageError):
             parse(group, line)
 

@@ -13,7 +13,7 @@ import pytest
 
 from wirefence.fuzz.coverage.checks import SessionCheck, check_of
 from wirefence.fuzz.coverage.mutator import Form, Mutator
-from wirefence.fuzz.coverage.tree import is_json
+from wirefence.fuzz.coverage.token_tree import is_json
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import Contract

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.servers.catalogue import SERVERS, Server
-from wirefence.fuzz.gate.inputs import UGLY
-from wirefence.fuzz.gate.verdicts import ACTING, UNUSABLE
-from wirefence.fuzz.gate.wire import INITIALIZED, tokens_in
-from wirefence.fuzz.store import read_case
+from wirefence.fuzz.gate.server.verdicts import ACTING, UNUSABLE
+from wirefence.fuzz.gate.trials.known_bad import UGLY
+from wirefence.fuzz.gate.trials.messages import INITIALIZED, tokens_in
+from wirefence.fuzz.store.store import read_case
 from wirefence.oracles.rules import BY_ID
 
 __all__ = ["Told", "rewritten", "told"]

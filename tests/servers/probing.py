@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from wirefence.fuzz.gate.cases import Maker
-from wirefence.fuzz.gate.lab import Lab, Ready, ready
-from wirefence.fuzz.gate.learn import learn
 from wirefence.fuzz.gate.records import Facts, Options, Seen, Trial
-from wirefence.fuzz.gate.verdicts import acted, judge, usable
-from wirefence.fuzz.gate.warm import Warm
-from wirefence.fuzz.gate.wire import Wording
+from wirefence.fuzz.gate.server.discovery import learn
+from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready
+from wirefence.fuzz.gate.server.pipelined import Warm
+from wirefence.fuzz.gate.server.verdicts import acted, judge, usable
+from wirefence.fuzz.gate.trials.generate import Maker
+from wirefence.fuzz.gate.trials.messages import Wording
 from wirefence.targets.command.records import Launch
 
 __all__ = ["COLD", "WARM", "Probed", "probe"]

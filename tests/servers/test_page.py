@@ -11,8 +11,8 @@ import pytest
 from tests.servers.catalogue import BY_NAME, ROOT, SERVERS
 from tests.servers.page import rewritten, told
 from tests.servers.test_servers_of_others import expected
-from wirefence.fuzz.crashes.shelf import scan
-from wirefence.fuzz.gate.wire import INITIALIZED
+from wirefence.fuzz.gate.trials.messages import INITIALIZED
+from wirefence.fuzz.store.scan import scan
 
 PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
 CALL = b'{"id":"wf00aac000007%bi","method":"tools/call","x":"wf00aac000007%b"}\n'

@@ -18,7 +18,7 @@ from tests.servers.catalogue import BY_NAME, ROOT, SERVERS, Server
 from tests.servers.prepare import prepare
 from tests.servers.probing import WARM, Probed, probe
 from wirefence.fuzz.crashes.causes import call
-from wirefence.fuzz.gate.verdicts import ACTING
+from wirefence.fuzz.gate.server.verdicts import ACTING
 from wirefence.targets.errors import TargetError
 
 Ask = Callable[[str], Probed]

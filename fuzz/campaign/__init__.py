@@ -1,0 +1,1 @@
+"""Campaigns: workers that examine cases, and reports of what they found."""

@@ -1,0 +1,43 @@
+"""What a coverage-guided run becomes for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from wirefence.fuzz.campaign.report import explored, found_lines
+from wirefence.fuzz.examination.events import Explored, Finished, Found
+
+__all__ = ["as_json", "as_table"]
+
+
+def as_table(end: Finished, found: Sequence[Found]) -> str:
+    """Verdict, figures, findings."""
+    said = f"{end.found} new findings" if end.found else "Nothing new"
+    cut = " (interrupted)" if end.reason == "interrupted" else ""
+    lines = [f"{said} in {end.seconds:.0f} s{cut}."]
+    for each in end.explored:
+        lines += ["", explored(each), *_shares(each)]
+    if found:
+        lines += ["", *map(found_lines, found)]
+    return "\n".join(lines)
+
+
+def _shares(figures: Explored) -> list[str]:
+    if not figures.executions:
+        return []
+    share = figures.valid / figures.executions
+    return [f"  {share:.0%} of inputs JSON, {figures.calls:,} with an accepted call"]
+
+
+def as_json(end: Finished, found: Sequence[Found]) -> str:
+    """One JSON object."""
+    content = {
+        "found": [{"path": each.path, **asdict(each.finding)} for each in found],
+        "new": end.found,
+        "reason": end.reason,
+        "seconds": round(end.seconds, 3),
+        "explored": [{**asdict(each), "rate": each.rate} for each in end.explored],
+    }
+    return json.dumps(content, indent=1)

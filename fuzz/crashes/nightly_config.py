@@ -1,0 +1,69 @@
+"""What ``wirefence.toml`` says about the nightly round.
+
+The key insight: a key that is misspelled is not ignored, since a budget that is silently the
+default looks like a quiet night.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.examination.plan import DEFAULT_TARGETS
+from wirefence.strategies.contract import Profile
+from wirefence.strategies.records import VERSIONS, Version
+
+__all__ = ["Nightly", "load"]
+
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=256)]
+Place = Annotated[str, msgspec.Meta(pattern=r"^[^\x00]+$")]
+
+
+class Nightly(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """The table ``[nightly]``: each key with its default.
+
+    ``seconds`` is the budget of the campaign, ``minimize_seconds`` that of each new finding.
+    ``seed`` is an integer, ``date`` (another one each day) or ``random``. ``work`` holds findings
+    and corpora between rounds, ``corpus`` names more folders of inputs; what the rounds collect is
+    kept below ``corpus_megabytes``. ``branch`` is where new reproducers are committed; empty for no
+    commit.
+    """
+
+    targets: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = DEFAULT_TARGETS
+    profile: Profile = "strict"
+    versions: Annotated[tuple[Version, ...], msgspec.Meta(min_length=1)] = VERSIONS
+    seconds: Positive = 600.0
+    minimize_seconds: Positive = 30.0
+    patience: Positive = 60.0
+    workers: Count = 2
+    seed: int | Literal["date", "random"] = "date"
+    reproducers: Place = "crashes"
+    work: Place = ".wirefence"
+    corpus: tuple[Place, ...] = ()
+    corpus_megabytes: Positive = 200.0
+    branch: Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$")] = ""
+
+
+def load(path: Path) -> Nightly:
+    """Read the table ``[nightly]`` of a TOML file. Raises UsageError that names the key."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {path}: {error.strerror}", "name it with --config"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is no TOML: {error}", "mend it") from error
+    if "nightly" not in content:
+        found = ", ".join(content) or "none"
+        raise UsageError(f"{path} has no table [nightly] (tables: {found})", "add one")
+    try:
+        return msgspec.convert(content["nightly"], Nightly)
+    except msgspec.ValidationError as error:
+        said = str(error).replace("`$.", "`nightly.").replace("`$`", "`nightly`")
+        raise UsageError(f"{path}: {said}", "see docs/crashes.md for the keys") from error

@@ -1,0 +1,1 @@
+"""One case through judge, parsers and gateways, and where cases come from."""

@@ -1,0 +1,211 @@
+"""One case through everything: the judge, the parsers, the gateways and the oracles.
+
+The key insight: examination is a function of the case alone. Campaign, replay, explain and tests
+all call it, so what one of them finds, the others find again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+
+from wirefence.fuzz.examination.events import Tally
+from wirefence.oracles.agreement import ANY_VALUE, Reading, agreement
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.effects import non_action
+from wirefence.oracles.features import features
+from wirefence.oracles.liveness import liveness
+from wirefence.oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, Verdict
+from wirefence.oracles.replies import replies
+from wirefence.oracles.session import closing, judge_session
+from wirefence.oracles.state import control_of, state
+from wirefence.oracles.transcript import lines_of, transcript
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.strategies.contract import Contract, Policy, Profile
+from wirefence.strategies.records import Case
+from wirefence.targets.harness import run
+from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.configs import ParserConfig
+from wirefence.targets.parsers.outcomes import dangerous, outcomes
+from wirefence.targets.parsers.worker import isolated_outcomes
+from wirefence.targets.records import GatewayFactory, Outcome, Trace
+
+__all__ = ["Examiner", "GatewayTarget"]
+
+_REMEMBERED = 8_192
+"""Lines: what repeats does so within some hundred cases; most lines hold a nonce and never do."""
+_SHORT = 512
+"""Bytes: what repeats is shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayTarget:
+    """A gateway under one policy. ``name`` is ``family/variant/policy``."""
+
+    name: str
+    factory: GatewayFactory
+    policy: Policy = "close"
+    profile: Profile = "strict"
+
+    def contract(self, case: Case) -> Contract:
+        """The terms under which this target sees a case."""
+        return Contract(version=case.version, profile=self.profile, policy=self.policy)
+
+    def contract_of_all(self, case: Case) -> Contract:
+        """The same where no bad frame closes the session, so that all frames are judged."""
+        return replace(self.contract(case), policy="continue")
+
+
+@dataclass(slots=True)
+class Examiner:
+    """Runs cases through parsers and gateways and counts in ``tally`` what was exercised.
+
+    Each case meets every parser, and one group of ``gateways`` in turn (by ``index``): the groups
+    are the variants of a family, each under all its policies.
+    """
+
+    parsers: Sequence[ParserConfig]
+    gateways: Sequence[Sequence[GatewayTarget]]
+    quirks: Mapping[str, Set[str]] = field(default_factory=dict)
+    tally: Tally = field(default_factory=Tally)
+    _seen: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
+
+    def examine(self, case: Case, index: int | None = None) -> list[Finding]:
+        """Return everything that is wrong with how the targets took ``case``.
+
+        With ``index``, only the gateway group of that turn runs; without, all of them do.
+        """
+        self.tally.cases += 1
+        for name in case.damages():
+            self.tally.operators[name] = self.tally.operators.get(name, 0) + 1
+        found = self._documents(case) if self.parsers else []
+        if case.direction == "server-to-client":
+            # What a server says is read by clients: by their parsers, not by gateways.
+            self._count_rules(judge_reply(line, case.version) for line in lines_of(case.data))
+            return found
+        judged: dict[Profile, Judgement] = {}
+        for gateway in self._turn(index):
+            if gateway.profile not in judged:
+                judged[gateway.profile] = judge_session(case.data, gateway.contract_of_all(case))
+            found += self.examine_gateway(case, gateway, judged[gateway.profile])[1]
+        return found
+
+    def _turn(self, index: int | None) -> Iterable[GatewayTarget]:
+        if not self.gateways:
+            return ()
+        if index is None:
+            return [target for group in self.gateways for target in group]
+        return self.gateways[index % len(self.gateways)]
+
+    def _documents(self, case: Case) -> list[Finding]:
+        found = []
+        for raw in case.data.split(b"\n"):
+            # Handshakes repeat in nearly every case; what agreed once agrees again.
+            if raw in self._seen:
+                self._seen.move_to_end(raw)
+                continue
+            new = self.examine_document(raw)
+            if not new and len(raw) < _SHORT:
+                self._remember(raw)
+            found += new
+        return found
+
+    def _remember(self, raw: bytes) -> None:
+        self._seen[raw] = None
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+
+    def examine_document(
+        self, raw: bytes, named: Sequence[tuple[ParserConfig, Outcome]] = ()
+    ) -> list[Finding]:
+        """Return the disagreements of all parsers on one document.
+
+        ``named`` is what :meth:`outcomes` gave, where that has been asked already.
+        """
+        strict = judge_document(raw)
+        spec = strict if strict.accepted else judge_document(raw, profile="spec")
+        named = named or self.outcomes(raw)
+        self.tally.documents += 1
+        self.tally.comparisons += len(named)
+        wanted = reading(strict)
+        expected = {True: wanted, False: wanted if spec is strict else reading(spec)}
+        odd = [
+            (c, seen) for c, seen in named if not agrees(seen, expected[c.strict], typed=c.typed)
+        ]
+        if not odd:
+            return []
+        names = features(raw, strict, spec)
+        found = []
+        for kind, expect in expected.items():
+            group = [(config.name, outcome) for config, outcome in odd if config.strict is kind]
+            found += agreement(group, expect, names, self.quirks)
+        return found
+
+    def outcomes(self, raw: bytes) -> list[tuple[ParserConfig, Outcome]]:
+        """Every parser's outcome; inputs that can kill a process are given to another one."""
+        if not dangerous(raw):
+            return list(zip(self.parsers, outcomes(self.parsers, raw), strict=True))
+        strict = [config for config in self.parsers if config.strict]
+        others = [config for config in self.parsers if not config.strict]
+        apart = isolated_outcomes(others, [raw])[0]
+        return [
+            *zip(others, apart, strict=True),
+            *zip(strict, outcomes(strict, raw), strict=True),
+        ]
+
+    def examine_gateway(
+        self, case: Case, target: GatewayTarget, judgement: Judgement
+    ) -> tuple[Trace, list[Finding]]:
+        """Play a case against one gateway; ``judgement`` is that of policy ``continue``."""
+        contract, strict = target.contract(case), target.profile == "strict"
+        if target.policy == "close":
+            judgement = closing(judgement)
+        trace = run(target.name, target.factory, case, contract)
+        self._count(target, judgement, len(trace.effects))
+        said = [judge_reply(line, case.version) for line in lines_of(trace.stdout)]
+        found = [
+            *non_action(case.data, judgement, trace),
+            *replies(case, judgement, trace, said, contract),
+            *transcript(trace, said),
+            *liveness(case.data, trace, contract.max_frame if strict else None),
+        ]
+        if target.policy == "continue":
+            control = control_of(case, judgement)
+            if control is not None:
+                found += state(trace, run(target.name, target.factory, control, contract))
+        return trace, found
+
+    def _count(self, target: GatewayTarget, judgement: Judgement, effects: int) -> None:
+        tally = self.tally
+        tally.targets[target.name] = tally.targets.get(target.name, 0) + 1
+        tally.frames += len(judgement.frames)
+        tally.effects += effects
+        self._count_rules(judgement.frames)
+
+    def _count_rules(self, verdicts: Iterable[FrameVerdict | ReplyVerdict]) -> None:
+        rules = self.tally.rules
+        for verdict in verdicts:
+            rule = verdict.rule or "accepted"
+            rules[rule] = rules.get(rule, 0) + 1
+
+
+def reading(verdict: Verdict) -> Reading:
+    """The judge's verdict in the form that outcomes are compared with."""
+    if verdict.rule:
+        return Reading(verdict.rule, b"")
+    try:
+        value = encode(verdict.value)
+    except TypeError:  # what the judge has no value for
+        value = ANY_VALUE
+    return Reading("", value)
+
+
+def agrees(outcome: Outcome, expect: Reading, *, typed: bool = False) -> bool:
+    """Whether an outcome is the judge's reading: the question asked for nearly every document.
+
+    A ``typed`` parser may reject and leave out what its type does not name.
+    """
+    if outcome.kind == "accept":
+        return not expect.rule and (typed or expect.value in (outcome.value, ANY_VALUE))
+    return outcome.kind == "reject" and (typed or bool(expect.rule))

@@ -1,0 +1,117 @@
+"""The quirks of the parsers that are installed here: stored ones, or probed once and cached.
+
+The repository stores the quirks of one set of versions for each Python. Where another set is
+installed, the quirks are probed: a difference that a parser always shows is no news, whichever
+release of it is here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.examination.quirk_probe import probe
+from wirefence.fuzz.store.atomic_write import write_whole
+from wirefence.oracles import quirks
+from wirefence.oracles.quirks import Quirks
+from wirefence.targets.parsers.configs import BY_NAME, library_versions
+
+__all__ = ["changed_parsers", "installed_quirks", "other_versions", "stored_quirks"]
+
+_ROOT = Path(__file__).resolve().parents[2]
+_SOURCES = ("strategies", "targets/parsers", "oracles", "fuzz/examination")
+"""Where the code is that decides what a probe shows."""
+
+
+def stored_quirks() -> Quirks:
+    """The quirks file of this Python, or of the nearest one that has any. Raises UsageError."""
+    try:
+        return quirks.load()
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"the quirks file cannot be read ({error})", "run wirefence quirks --write"
+        ) from error
+
+
+def other_versions(stored: Quirks) -> list[str]:
+    """Libraries, and the Python, that are not of the stored version here, with the one they are."""
+    here = library_versions()
+    return [f"{name} {here[name]}" for name in here if stored.versions.get(name) != here[name]]
+
+
+def installed_quirks() -> Quirks:
+    """The quirks of what is installed: stored, else cached, else probed now.
+
+    A probe takes some ten seconds and is announced on stderr. It is cached for these versions and
+    this code, where a folder for it can be written. Raises UsageError for a damaged quirks file.
+    """
+    stored = stored_quirks()
+    other = other_versions(stored)
+    if not other:
+        return stored
+    name = f"{_key()}.json"
+    folder = _cache_folder()
+    if folder is not None:
+        with suppress(OSError, ValueError):
+            return quirks.load(folder / name)
+    _announce(f"probing the parsers once, since no quirks are stored for {', '.join(other)}")
+    begun = time.monotonic()
+    found = probe()
+    _announce(f"probed {len(BY_NAME)} parser configurations in {time.monotonic() - begun:.0f} s")
+    if folder is not None:
+        with suppress(OSError):  # the next process probes again
+            write_whole(folder / name, quirks.dump(found).encode())
+    return found
+
+
+def changed_parsers(stored: Quirks, found: Quirks) -> list[str]:
+    """Libraries of which any configuration has other quirks than the stored ones."""
+    names = {
+        name
+        for name in (*stored.known, *found.known)
+        if name in BY_NAME and stored.known.get(name) != found.known.get(name)
+    }
+    return sorted({BY_NAME[name].library for name in names})
+
+
+def _announce(text: str) -> None:
+    print(f"wirefence: {text}", file=sys.stderr, flush=True)  # noqa: T201 - no click in workers
+
+
+def _key() -> str:
+    """A name for these versions and this code."""
+    digest = hashlib.sha256(repr(sorted(library_versions().items())).encode())
+    for place in map(_ROOT.joinpath, _SOURCES):
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _cache_folder() -> Path | None:
+    """A folder of this user that can be written: in their cache, else for temporary files."""
+    given = os.environ.get("WIREFENCE_CACHE")
+    places = [Path(given) / "quirks"] if given else []
+    base = os.environ.get("XDG_CACHE_HOME")
+    with suppress(RuntimeError):  # a user without a home
+        places.append((Path(base) if base else Path.home() / ".cache") / "wirefence" / "quirks")
+    places.append(Path(tempfile.gettempdir()) / f"wirefence-quirks-{os.getuid()}")
+    return next((place for place in places if _is_ours(place)), None)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether the folder is there, or was made, and nobody else can have put a file into it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+    except OSError:
+        return False
+    others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    ours = status.st_uid == os.getuid() and not others and not folder.is_symlink()
+    return ours and os.access(folder, os.W_OK)

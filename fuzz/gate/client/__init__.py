@@ -1,0 +1,1 @@
+"""The gate for clients: a hostile server, and what a client makes of it."""

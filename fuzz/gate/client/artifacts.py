@@ -1,0 +1,122 @@
+"""What a finding on a client leaves on disk: as with servers, but from the other side.
+
+The key insight: the reproducer holds what the *server* said, since that is what a replay plays; the
+attack and its place beside it say when.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.client.records import ClientPlace, Played, Told
+from wirefence.fuzz.gate.records import Facts, Flaw, Options, Place
+from wirefence.fuzz.gate.report.artifacts import evidence, put, shown_command
+from wirefence.fuzz.gate.server.verdicts import Charge
+from wirefence.fuzz.store.redaction import Redactor, without_secrets
+from wirefence.fuzz.store.store import Store, place_of
+from wirefence.fuzz.text import printable
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case, Frame
+from wirefence.targets.command.records import Launch
+
+__all__ = ["PLACES", "ClientFiling", "trial_of"]
+
+PLACES: dict[ClientPlace, Place] = {"handshake": "within", "call": "after"}
+"""Where a server's trial would have its bad frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFiling:
+    """Puts findings on disk, all of one client; ``lost`` says which could not be kept, and why."""
+
+    store: Store
+    launch: Launch
+    options: Options
+    facts: Facts
+    hide: Redactor
+    lost: list[str] = field(default_factory=list)
+
+    def file(self, played: Played, charge: Charge) -> Flaw:
+        """Save one finding with all that belongs to it, without secrets."""
+        found = without_secrets(charge.finding, self.hide)
+        case = _case(played)
+        path = self.store.folder / place_of(found)
+        transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
+        try:
+            put(transcript, self._transcript(played, found).encode("utf-8", "backslashreplace"))
+            put(stderr, self.hide.raw(played.stderr))
+            self._save(found, case, played)
+        except UsageError as error:
+            self.lost.append(f"not kept on disk: {error.cause}")
+            path = transcript = stderr = Path()
+        kept = bool(path.name)
+        return Flaw(
+            found,
+            trial_of(played),
+            PLACES[played.place],
+            case,
+            self.hide.raw(charge.offending),
+            path=str(path) if kept else "",
+            transcript=str(transcript) if kept else "",
+            stderr=str(stderr) if kept else "",
+            replay=shlex.join(["wirefence", "replay", str(path)]) if kept else "",
+            trials=(trial_of(played),),
+        )
+
+    def _save(self, found: Finding, case: Case, played: Played) -> None:
+        """Raises UsageError."""
+        settings = {"attack": played.attack.name, "at": played.place}
+        self.store.save(
+            found,
+            case,
+            versions={self.facts.name or self.facts.label: self.facts.release},
+            launch=self.launch,
+            options={**self.options.settings(), **settings},
+            note="bytes of a server, played to a client",
+        )
+
+    def _transcript(self, played: Played, found: Finding) -> str:
+        """Everything that the client sent, was sent, and reported."""
+        lines = [
+            f"finding   {found.signature}",
+            f"summary   {found.summary}",
+            f"command   {shown_command(self.launch, self.hide)}",
+            printable(f"client    {played.name} {played.release}, MCP {played.version}"),
+            f"attack    {played.attack.name}: {played.attack.about}, at the {played.place}",
+            "",
+            *(f"> {evidence(line, self.hide)}" for line in _lines(played.received)),
+            *(f"< {evidence(line, self.hide)}" for line in _lines(played.sent)),
+            *(printable(f"= {t.action}: {_way(t)} {t.text!r}") for t in played.told),
+            f"ending    {played.ending} {played.status}",
+        ]
+        return self.hide.text("\n".join(lines)) + "\n"
+
+
+def trial_of(played: Played) -> str:
+    """The name of a play: its attack, and where."""
+    return f"{played.attack.name} ({played.place})"
+
+
+def _way(told: Told) -> str:
+    return "error" if told.error else "result"
+
+
+def _case(played: Played) -> Case:
+    return Case(
+        tuple(Frame(line) for line in _lines(played.sent)),
+        version=played.version or "2025-11-25",
+        direction="server-to-client",
+        damage=(played.attack.name,),
+    )
+
+
+def _lines(data: bytes) -> Iterator[bytes]:
+    """Split at LF alone: a lone CR ends no frame."""
+    *lines, rest = data.split(b"\n")
+    yield from (line + b"\n" for line in lines)
+    if rest:
+        yield rest

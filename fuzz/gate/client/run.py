@@ -1,0 +1,307 @@
+"""Client mode of the gate: every attack on one client, in processes of their own.
+
+The key insight: nothing is concluded about a client that does not pass a good session first, and
+no more than it lets us see: one that reports no results is judged by its handshake alone, and the
+report says so.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event
+
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.client.artifacts import PLACES, ClientFiling, trial_of
+from wirefence.fuzz.gate.client.attacks import ATTACKS, GOOD
+from wirefence.fuzz.gate.client.judge import judge_client
+from wirefence.fuzz.gate.client.records import Attack, ClientPlace, Played
+from wirefence.fuzz.gate.client.session import ACTIONS, Terms, play
+from wirefence.fuzz.gate.records import (
+    Attempt,
+    Begun,
+    Budget,
+    Facts,
+    Flaw,
+    FlawFound,
+    Listener,
+    Options,
+    Reason,
+    Report,
+    Step,
+    Tally,
+)
+from wirefence.fuzz.gate.report.artifacts import shown_command
+from wirefence.fuzz.gate.server.discovery import label_of
+from wirefence.fuzz.gate.server.verdicts import Charge
+from wirefence.fuzz.gate.trials.skipped import gap
+from wirefence.fuzz.store.redaction import Redactor
+from wirefence.fuzz.store.store import Store
+from wirefence.fuzz.text import last_words
+from wirefence.oracles.records import Finding
+from wirefence.targets.command.records import Launch
+from wirefence.targets.errors import TargetError
+
+__all__ = ["examine_client", "gate_client", "named"]
+
+_MOST_WORKERS = 4
+_SAID = 80
+_CONVENTION = "see docs/gate-client.md for the few lines that a client needs"
+
+
+def named(names: Sequence[str]) -> tuple[Attack, ...]:
+    """The attacks of these names, or all of them. Raises UsageError for a name that is none."""
+    known = {attack.name: attack for attack in ATTACKS}
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        raise UsageError(f"there is no attack {unknown!r}", f"choose from {', '.join(known)}")
+    return tuple(known[name] for name in names) or ATTACKS
+
+
+def gate_client(  # noqa: PLR0913 - the terms of one gate
+    launch: Launch,
+    options: Options,
+    budget: Budget,
+    out: Path,
+    listener: Listener,
+    *,
+    seconds: float,
+    attacks: Sequence[Attack] = ATTACKS,
+    terms: Terms | None = None,
+) -> Report:
+    """Play every attack to a client; findings are put below ``out`` as they come.
+
+    ``seconds`` is how long new plays are begun. Raises TargetError for a client that can't be
+    started or does not get through a good session, and UsageError where ``out`` can't be written.
+    """
+    store = Store(out)
+    store.prepare()
+    terms = terms or _terms(options)
+    patient = min(terms.start_patience, max(seconds, terms.patience))
+    terms = replace(terms, ended=Event(), start_patience=patient)
+    runner = _Runner(launch, options, budget, store, listener, terms)
+    runner.learn()
+    reason = runner.run(attacks, seconds)
+    return runner.report(reason)
+
+
+def examine_client(launch: Launch, settings: Mapping[str, str], target: str) -> list[Finding]:
+    """What one attack shows of a client, as it was filed: ``settings`` name attack and place.
+
+    Raises UsageError for settings that mean nothing, TargetError for a client that can't start.
+    """
+    options = Options.of(settings, label=target)
+    place: ClientPlace = "handshake" if settings.get("at") == "handshake" else "call"
+    [attack] = named([settings["attack"]])
+    played = play(launch, attack, place, _terms(options))
+    return [charge.finding for charge in judge_client(played, target, options.profile)]
+
+
+def _terms(options: Options) -> Terms:
+    return Terms(options.start_patience, options.patience, version=options.protocol)
+
+
+@dataclass(slots=True)
+class _Runner:
+    """One run in the making."""
+
+    launch: Launch
+    options: Options
+    budget: Budget
+    store: Store
+    listener: Listener
+    terms: Terms
+    began: float = field(default_factory=time.monotonic)
+    hide: Redactor = field(init=False)
+    filing: ClientFiling = field(init=False)
+    facts: Facts = field(init=False)
+    tally: Tally = field(default_factory=Tally)
+    flaws: dict[str, Flaw] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    reports: bool = False
+    played: int = 0
+    lost: str = ""
+    """Why the run could not go on, where it could not."""
+    left: list[tuple[Attack, ClientPlace]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.hide = Redactor.of(self.launch)
+
+    def learn(self) -> None:
+        """A good session, which says who the client is and what it lets us see."""
+        good = play(self.launch, GOOD, "handshake", replace(self.terms, doubtful=True))
+        self.tally.processes += 1
+        _require_good(good, self.terms, self.hide)
+        self.reports = bool(good.told)
+        version = good.version or "2025-11-25"
+        self.facts = Facts(
+            self.options.label or label_of(self.launch),
+            self.hide.brief(good.name),
+            self.hide.brief(good.release),
+            version,
+            (version,),
+            tools=(),
+            nominee=None,
+            tool=None,
+            declared=False,
+            policy="continue",
+            startup=good.seconds,
+            peak_bytes=0,
+        )
+        self.filing = ClientFiling(self.store, self.launch, self.options, self.facts, self.hide)
+        if not self.reports:
+            self.notes.append(
+                f"The client reports no results, so only its handshake was judged; {_CONVENTION}."
+            )
+
+    def run(self, attacks: Sequence[Attack], seconds: float) -> Reason:
+        """All plays, several at a time, until the budget is spent; says how it ended."""
+        self.left = [(a, p) for a in attacks for p in self._places(a)]
+        self.listener(Begun(self.facts, shown_command(self.launch, self.hide), (), len(self.left)))
+        with ThreadPoolExecutor(min(_MOST_WORKERS, os.cpu_count() or 1)) as pool:
+            try:
+                return self._play_all(pool, seconds)
+            except KeyboardInterrupt:
+                return "interrupted"
+            except TargetError as error:
+                self.lost = self.hide.text(str(error))
+                return "lost"
+            finally:  # before the pool is waited for
+                self.terms.ended.set()
+
+    def _play_all(self, pool: ThreadPoolExecutor, seconds: float) -> Reason:
+        waiting: list[Future[Played]] = []
+        reason: Reason = "done"
+        for attack, place in list(self.left):
+            if time.monotonic() - self.began >= seconds:
+                reason = "budget"
+                break
+            waiting.append(pool.submit(play, self.launch, attack, place, self.terms))
+            self._drain(waiting, _MOST_WORKERS)
+        self._drain(waiting, 0)
+        return reason
+
+    def _places(self, attack: Attack) -> Iterator[ClientPlace]:
+        """Where an attack can be seen, a call first: what the client tells is the stronger sign."""
+        if self.reports and "call" in attack.places:
+            yield "call"
+        if "handshake" in attack.places:
+            yield "handshake"
+
+    def _skipped(self) -> dict[str, tuple[str, ...]]:
+        keys = {place: f"client {PLACES[place]}" for _, place in self.left}
+        return {
+            key: tuple(attack.name for attack, at in self.left if at == place)
+            for place, key in keys.items()
+        }
+
+    def _drain(self, waiting: list[Future[Played]], left: int) -> None:
+        """Take results in order until at most ``left`` are out."""
+        while len(waiting) > left:
+            self._take(waiting.pop(0).result())
+
+    def _take(self, played: Played) -> None:
+        self.tally.processes += 1
+        self.played += 1
+        self.left.remove((played.attack, played.place))
+        charges = judge_client(played, self.facts.label, self.options.profile)
+        if played.exercised:
+            self._count(played, charges)
+        for charge in charges:
+            signature = charge.finding.signature
+            if signature in self.flaws:
+                self.flaws[signature] = self._also(self.flaws[signature], played)
+            elif self._again(played, signature):
+                self._file(played, charge)
+            else:
+                self.tally.unconfirmed[signature] = 1
+        self.listener(Step(time.monotonic() - self.began, self.played, len(self.flaws)))
+
+    def _count(self, played: Played, charges: Sequence[Charge]) -> None:
+        key = f"client {played.attack.expected}", PLACES[played.place]
+        attempt = self.tally.attempts.get(key, Attempt())
+        taken = any(charge.finding.oracle == "client" for charge in charges)
+        usable = played.ending == "exited" and _usable(played)
+        self.tally.attempts[key] = attempt.plus(acted=taken, usable=usable)
+        self.tally.frames += played.sent.count(b"\n")
+
+    def _again(self, played: Played, signature: str) -> bool:
+        """Whether another process shows it too; until it has ended, the sign is pending."""
+        self.tally.pending[signature] = 1
+        again = play(self.launch, played.attack, played.place, self.terms)
+        del self.tally.pending[signature]
+        self.tally.processes += 1
+        charges = judge_client(again, self.facts.label, self.options.profile)
+        return any(charge.finding.signature == signature for charge in charges)
+
+    def _also(self, flaw: Flaw, played: Played) -> Flaw:
+        name = trial_of(played)
+        return flaw if name in flaw.trials else replace(flaw, trials=(*flaw.trials, name))
+
+    def _file(self, played: Played, charge: Charge) -> None:
+        flaw = self.filing.file(played, charge)
+        self.flaws[flaw.finding.signature] = flaw
+        self.listener(FlawFound(flaw))
+
+    def report(self, reason: Reason) -> Report:
+        """The result."""
+        self.tally.skipped = self._skipped()
+        seconds = time.monotonic() - self.began
+        why = "" if self.tally.attempts else "the time was spent before any attack was played"
+        sees = "what the client keeps to itself" if self.reports else "results of calls"
+        return Report(
+            self.facts,
+            shown_command(self.launch, self.hide),
+            self.hide.env(self.launch.env),
+            self.options.profile,
+            self.budget,
+            tuple(self.flaws.values()),
+            self.tally,
+            {"wire and results" if self.reports else "wire": sees},
+            {},
+            seconds,
+            reason,
+            (*self.notes, *self.filing.lost),
+            gap(reason, self.tally.skipped, seconds, self.lost) or why,
+        )
+
+
+def _usable(played: Played) -> bool:
+    """Whether every call that was answered truly was told so."""
+    if played.place == "handshake" or played.attack.expected == "reject":
+        return True
+    told = {each.action for each in played.told if not each.error}
+    return set(played.truth) <= told
+
+
+def _require_good(good: Played, terms: Terms, hide: Redactor) -> None:
+    """Raise TargetError for a client that does not get through a good session."""
+    why = last_words(good.stderr)
+    if not good.received:
+        hung = good.ending == "hung"
+        limit = f"within {terms.start_patience:g} s" if hung else f"and ended ({good.status})"
+        raise TargetError(
+            f"the client started no server {limit}{why}",
+            f"it must start $WIREFENCE_SERVER, or {{server}} in its command; {_CONVENTION}",
+        )
+    if not good.exercised:
+        hint = "is it a client of MCP?"
+        if b'"server/discover"' in good.received:
+            hint = "it speaks 2026-07-28 alone, it seems: add --protocol 2026-07-28"
+        raise TargetError(f"the client sent no initialize ({good.status}){why}", hint)
+    if good.ending != "exited":
+        raise TargetError(
+            f"the client did not end a good session by itself ({good.ending}){why}",
+            f"it must end when its work is done; {_CONVENTION}",
+        )
+    wrong = [t for t in good.told if good.truth.get(t.action) not in t.text.split()]
+    if wrong:
+        raise TargetError(
+            f"the client reported {hide.brief(wrong[0].text, _SAID)!r} for "
+            f"{hide.brief(wrong[0].action, _SAID)!r} in a good session",
+            f"it must report the text of the result of each of {', '.join(ACTIONS)}; {_CONVENTION}",
+        )

@@ -1,0 +1,357 @@
+"""One client under test and one attack, from the start of its process to the end.
+
+The key insight: the client starts *its* server by itself, so what it is given to start is a relay
+to this process. Here alone is decided what is said; a client that speaks on its own stdin and
+stdout needs no relay, and is recognized by doing so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shlex
+import socket
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from threading import Event
+from types import TracebackType
+from typing import Literal, Self
+
+from wirefence.fuzz.gate.client.fake_server import Peer
+from wirefence.fuzz.gate.client.probe import Probe
+from wirefence.fuzz.gate.client.records import Attack, ClientPlace, Close, Played, Send, Step, Told
+from wirefence.strategies.records import Version
+from wirefence.targets.command.process import Process
+from wirefence.targets.command.records import Launch
+from wirefence.targets.effects.environment import with_env
+from wirefence.targets.scratch import Scratch
+
+__all__ = ["ACTIONS", "PREFIX", "Terms", "play"]
+
+ACTIONS = ("alpha", "beta", "gamma")
+"""Actions that a client is asked for, in this order or all at once."""
+
+PREFIX = b"wirefence-result "
+"""Begins a line of stderr that holds a result, for clients that write no file."""
+
+_RELAY = Path(__file__).with_name("relay.py")
+_MESSAGE = re.compile(rb"\s*\{[^\n]*\"jsonrpc\"")
+_TICK = 0.002
+_CHUNK = 1 << 16
+_CUT_PAUSE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How clients are played with: seconds of patience, and the pause after a bad answer."""
+
+    start_patience: float = 30.0
+    patience: float = 5.0
+    quiet: float = 0.25
+    version: Version | None = None
+    doubtful: bool = False
+    """Whether a client that says nothing for ``patience`` may be a server by mistake."""
+    ended: Event = field(default_factory=Event)
+    """Set to end every play that is under way."""
+
+
+class _Place:
+    """A folder with a socket, the script that a client starts, and the file of its results."""
+
+    def __init__(self) -> None:
+        self._scratch = Scratch("client")
+        folder = self._scratch.path
+        self.results = folder / "results"
+        self.server = folder / "server"
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(folder / "socket"))
+        self.listener.listen(8)
+        self.listener.settimeout(0)
+        words = (sys.executable, "-I", "-S", str(_RELAY), str(folder / "socket"))
+        self.server.write_text(f"#!/bin/sh\nexec {shlex.join(words)}\n")
+        self.server.chmod(0o755)
+
+    def launch(self, launch: Launch) -> Launch:
+        """The client's launch, told what to start, what to ask for, and where to write."""
+        argv = tuple(word.replace("{server}", str(self.server)) for word in launch.argv)
+        return with_env(
+            replace(launch, argv=argv),
+            WIREFENCE_SERVER=str(self.server),
+            WIREFENCE_ACTIONS=" ".join(ACTIONS),
+            WIREFENCE_RESULTS=str(self.results),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.listener.close()
+        self._scratch.close()
+
+
+def play(launch: Launch, attack: Attack, place: ClientPlace, terms: Terms) -> Played:
+    """Start the client, be its server, and say what was seen.
+
+    Raises TargetError for a command that can't be started, or is found out to be no client.
+    """
+    began = time.monotonic()
+    with _Place() as here:
+        process = Process(here.launch(launch))
+        peer = Peer(attack, place, terms.version, terms.quiet, secrets.token_hex(4))
+        talk = _Talk(process, here, peer, terms)
+        try:
+            with _Doubt(launch, terms) as doubt:
+                talk.run(doubt.grow)
+        finally:
+            status = process.stop()
+            talk.close()
+        ending: Literal["exited", "crashed", "hung"] = "hung" if talk.hung else "exited"
+        if status.signal and not talk.hung:
+            ending = "crashed"
+        stderr = bytes(process.stderr.data)
+        return Played(
+            attack,
+            place,
+            bytes(talk.sent),
+            bytes(talk.received),
+            bytes(peer.after),
+            peer.offending,
+            dict(peer.truth),
+            peer.false,
+            tuple(_told(here.results, stderr)),
+            peer.exercised,
+            ending,
+            str(status),
+            stderr,
+            str(peer.client.get("name", "")),
+            str(peer.client.get("version", "")),
+            peer.version,
+            time.monotonic() - began,
+        )
+
+
+class _Doubt:
+    """Whether the command is a client at all: asked elsewhere once it has said nothing for long."""
+
+    def __init__(self, launch: Launch, terms: Terms) -> None:
+        self._launch, self._terms = launch, terms
+        self._began = time.monotonic()
+        self._elsewhere = ExitStack()
+        self._probe: Probe | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._elsewhere.close()
+
+    def grow(self) -> None:
+        """To be called while nothing has come. Raises TargetError for a server."""
+        if self._probe is not None:
+            self._probe.look()
+        elif self._terms.doubtful and time.monotonic() - self._began > self._terms.patience:
+            # In a place of its own: a slow client's second process is not to be taken for it.
+            place = self._elsewhere.enter_context(_Place())
+            self._probe = Probe(place.launch(self._launch))
+            self._elsewhere.callback(self._probe.stop)
+
+
+class _Talk:
+    """The bytes between one client and its peer, and the deadlines."""
+
+    def __init__(self, process: Process, here: _Place, peer: Peer, terms: Terms) -> None:
+        self.process, self.here, self.peer, self.terms = process, here, peer, terms
+        self.sent, self.received = bytearray(), bytearray()
+        self.hung = False
+        self._link: socket.socket | None = None
+        self._direct = False
+        self._read = 0
+        self._todo: deque[Step] = deque()
+        self._out = b""
+        self._not_before = 0.0
+        self._closed = False
+        self._last = time.monotonic()
+
+    def run(self, unheard: Callable[[], None]) -> None:
+        """Until the client has ended, or does not end though its server has.
+
+        ``unheard`` is called again and again until something has come.
+        """
+        while not (self.process.gone or self.terms.ended.is_set()):
+            self.process.pump(_TICK)
+            self._accept()
+            self._take(self._incoming())
+            self._send()
+            if not self.received:
+                unheard()
+            if time.monotonic() - self._last > self._patience():
+                if self._closed or not self._heard_of:
+                    self.hung = True
+                    return
+                self._close()
+        self._take(self._incoming())
+
+    @property
+    def _heard_of(self) -> bool:
+        """Whether the client has a server that can be closed before it."""
+        return self._direct or self._link is not None
+
+    def _patience(self) -> float:
+        return self.terms.patience if self.received else self.terms.start_patience
+
+    def _accept(self) -> None:
+        try:
+            link, _ = self.here.listener.accept()
+        except BlockingIOError:
+            return
+        if self._link is not None or self._direct:
+            link.close()  # one server for each play: a second start finds it gone
+            return
+        link.settimeout(0)
+        self._link = link
+
+    def _incoming(self) -> bytes:
+        """What the client has sent since the last look."""
+        if self._link is not None:
+            data = _received(self._link)
+            if data is None:  # the client wants no more of its server, so the server goes
+                self.close()
+            return data or b""
+        out = self.process.stdout.data
+        if not self._direct and _MESSAGE.match(out):
+            self._direct = True
+        if not self._direct:
+            return b""
+        fresh = bytes(out[self._read :])
+        self._read += len(fresh)
+        return fresh
+
+    def _take(self, data: bytes) -> None:
+        if data:
+            self._last = time.monotonic()
+            self.received += data
+            self._todo += self.peer.receive(data)
+
+    def _send(self) -> None:
+        """Do what is due: a piece of output, the next step, or nothing."""
+        while time.monotonic() >= self._not_before:
+            if self._out:
+                if not self._push():
+                    return
+            elif self._todo:
+                self._begin(self._todo.popleft())
+            else:
+                return
+
+    def _begin(self, step: Step) -> None:
+        if isinstance(step, Close):
+            self._close()
+            return
+        if self._closed:
+            return
+        pieces = [step.data[a:b] for a, b in _spans(step)]
+        self._out = pieces[0]
+        later = [Send(piece, pause=_CUT_PAUSE) for piece in pieces[1:]]
+        if later:
+            later[-1] = replace(later[-1], pause=step.pause)
+        self._todo.extendleft(reversed(later))
+        self._pause = _CUT_PAUSE if later else step.pause
+
+    def _push(self) -> bool:
+        """Write what the pipe takes; once all is written, the pause of the step begins."""
+        if self._direct:
+            self.process.write(self._out)
+            count = len(self._out)
+        else:
+            count = _sent(self._link, self._out)
+        self.sent += self._out[:count]
+        self._out = self._out[count:]
+        if count:
+            self._last = time.monotonic()
+        if not self._out:
+            self._not_before = time.monotonic() + self._pause
+        return count > 0
+
+    def _close(self) -> None:
+        """End the server's output; what was not sent yet is dropped."""
+        self._closed, self._last = True, time.monotonic()
+        self._out = b""
+        self._todo.clear()
+        if self._direct:
+            self.process.end_input()
+        elif self._link is not None:
+            try:
+                self._link.shutdown(socket.SHUT_WR)
+            except OSError:  # the client was first
+                return
+
+    def close(self) -> None:
+        if self._link is not None:
+            self._link.close()
+
+
+def _spans(step: Send) -> list[tuple[int, int]]:
+    edges = (0, *step.cuts, len(step.data))
+    return [(a, b) for a, b in pairwise(edges) if a < b] or [(0, 0)]
+
+
+def _received(link: socket.socket) -> bytes | None:
+    """What has come, ``b""`` for nothing yet, ``None`` at the end."""
+    try:
+        return link.recv(_CHUNK) or None
+    except BlockingIOError:
+        return b""
+    except OSError:
+        return None
+
+
+def _sent(link: socket.socket | None, data: bytes) -> int:
+    """How much a link took; all of it counts as taken where nobody reads any more."""
+    if link is None:
+        return len(data)
+    try:
+        return link.send(data)
+    except BlockingIOError:
+        return 0
+    except OSError:
+        return len(data)
+
+
+def _told(path: Path, stderr: bytes) -> Iterator[Told]:
+    """What the client reported, in its file and on stderr; other lines are not ours."""
+    marked = (line for line in stderr.split(b"\n") if line.startswith(PREFIX))
+    written = path.read_bytes().split(b"\n") if os.path.lexists(path) else []
+    for line in (*written, *(line.removeprefix(PREFIX) for line in marked)):
+        try:
+            told = _reported(json.loads(line))
+        except (ValueError, RecursionError):
+            continue
+        if told is not None:
+            yield told
+
+
+def _reported(value: object) -> Told | None:
+    """What one line reports. Raises RecursionError for a result that is nested too deep."""
+    if not isinstance(value, dict) or not isinstance(value.get("action"), str):
+        return None
+    error = "error" in value
+    text = value.get("error") if error else value.get("result")
+    return Told(value["action"], text if isinstance(text, str) else json.dumps(text), error)

@@ -1,0 +1,87 @@
+"""One case in one fresh process: what replay and minimizing ask for.
+
+The key insight: everything that decides how a case is run is in its bytes and in the options, so
+the same file shows the same finding, or shows that it is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import count
+
+from wirefence.fuzz.gate.client.run import examine_client
+from wirefence.fuzz.gate.records import Facts, Options, Trial
+from wirefence.fuzz.gate.server.controls import Controls
+from wirefence.fuzz.gate.server.discovery import learn
+from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready, renamed
+from wirefence.fuzz.gate.server.smoke import at_the_end, missing_tools
+from wirefence.fuzz.gate.server.startup import startup_findings
+from wirefence.fuzz.gate.server.verdicts import Charge, judge
+from wirefence.fuzz.gate.trials.startup_variants import by_name
+from wirefence.fuzz.store.redaction import Redactor, without_secrets
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case
+from wirefence.targets.command.records import Launch
+
+__all__ = ["examine_command"]
+
+
+_numbers = count(1)
+_known: dict[tuple[str, Options], Facts] = {}
+"""What servers told about themselves: one case may be asked about many times in one process."""
+
+
+def examine_command(
+    case: Case,
+    launch: Launch,
+    settings: Mapping[str, str] | None = None,
+    *,
+    target: str = "",
+) -> list[Finding]:
+    """Every finding that one case shows in one fresh process of ``launch``.
+
+    Names that the gate gave to calls are made new in the bytes, since a call may work only once for
+    a name. ``settings`` are those of :meth:`Options.settings`, ``target`` is the label in
+    signatures. The server is asked about itself the first time. A good session is also ended at
+    once, to see whether replies are lost and the process goes. Raises TargetError for a launch that
+    fails, UsageError for options that don't fit the server.
+    """
+    hide = Redactor.of(launch)
+    found = _examined(case, launch, settings or {}, target)
+    return [without_secrets(each, hide) for each in found]
+
+
+def _examined(
+    case: Case, launch: Launch, settings: Mapping[str, str], target: str
+) -> list[Finding]:
+    if "attack" in settings:
+        return examine_client(launch, settings, target)
+    options = Options.of(settings, label=target)
+    lab = Lab(launch, options)
+    key = repr(launch), options
+    try:
+        if key not in _known:
+            _known[key] = learn(lab)
+        known = _known[key]
+        cause = by_name(settings.get("cause", ""))
+        if cause is not None:  # a fault of starting, for which the start is made anew
+            return [each.finding for each in startup_findings(launch, known, options, [cause])]
+        eof = not case.data.endswith(b"\n")
+        trial = Trial("replay", "replay", "after", case, eof=eof)
+        contract = known.contract(options.profile, case.version)
+        prepared = renamed(ready(trial, contract), next(_numbers), contract)
+        return [charge.finding for charge in _charges(lab, known, prepared)]
+    finally:
+        lab.close()
+
+
+def _charges(lab: Lab, facts: Facts, prepared: Ready) -> list[Charge]:
+    seen = lab.run(prepared, facts, grace=0.3)
+    control = Controls(lab, facts, lambda: next(_numbers)).of(prepared)
+    charges = judge(prepared, seen, facts, control)
+    if all(frame.accepted for frame in prepared.judgement.frames):
+        ended = replace(prepared, trial=replace(prepared.trial, eof=True))
+        charges += at_the_end(lab, facts, ended)[1]
+        charges += missing_tools(facts, lab.options.expected_tools)
+    return charges

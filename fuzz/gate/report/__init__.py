@@ -1,0 +1,1 @@
+"""What the gate tells: severity, baseline, text, JUnit, SARIF, markdown and files."""

@@ -1,0 +1,160 @@
+"""What a finding leaves on disk: the reproducer, the transcript, and stderr by itself.
+
+The key insight: a transcript is evidence, so it shows bytes as they were, escaped once, in the
+order in which they went and came, with nothing summed up; only secrets are taken out. Where the
+disk takes nothing more, a finding is still one: it stands in the report, which says why it is
+nowhere else.
+"""
+
+from __future__ import annotations
+
+import shlex
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.gate.confirm import Confirmed
+from wirefence.fuzz.gate.records import Facts, Flaw, Options, Seen
+from wirefence.fuzz.gate.server.startup import cause_of
+from wirefence.fuzz.store.redaction import Redactor, without_secrets
+from wirefence.fuzz.store.store import Store, place_of
+from wirefence.targets.command.records import Launch
+
+__all__ = ["Filing", "evidence", "put", "shown_command"]
+
+_LONG = 4_096
+
+
+def shown_command(launch: Launch, hide: Redactor) -> str:
+    """The command as it may be shown."""
+    return shlex.join(hide.argv(launch.argv))
+
+
+def put(path: Path, content: bytes) -> None:
+    """Write a file of a finding. Raises UsageError where the disk does not take it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {path}: {error.strerror}", "choose another --out"
+        ) from error
+
+
+def evidence(raw: bytes, hide: Redactor) -> str:
+    """One frame as a transcript shows it: secrets hidden first, then escaped, long ones cut."""
+    text = _shown(hide.raw(raw))
+    return text if raw.endswith(b"\n") else f"{text} (no LF)"
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """Puts findings on disk, all of one launch; ``lost`` says which could not be kept, and why."""
+
+    store: Store
+    launch: Launch
+    options: Options
+    facts: Facts
+    hide: Redactor
+    lost: list[str] = field(default_factory=list)
+
+    def file(self, found: Confirmed, trials: tuple[str, ...], launch: Launch | None = None) -> Flaw:
+        """Save one finding with all that belongs to it, what is read by people first.
+
+        ``launch`` is the command where it is not that of the gate.
+        """
+        given = launch = launch or self.launch
+        trial = found.prepared.trial
+        finding = without_secrets(found.charge.finding, self.hide)
+        versions = {self.facts.name or self.facts.label: self.facts.release}
+        settings = self.options.settings()
+        cause = cause_of(finding)
+        if cause is not None:  # a replay makes the change of the cause itself
+            launch, settings = self.launch, {**settings, "cause": cause.name}
+        path = self.store.folder / place_of(finding)
+        transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
+        try:
+            told = self.transcript(found, given)
+            put(transcript, told.encode("utf-8", "backslashreplace"))
+            put(stderr, self.hide.raw(found.seen.stderr))
+            self.store.save(finding, trial.case, versions=versions, launch=launch, options=settings)
+        except UsageError as error:
+            self.lost.append(f"not kept on disk: {error.cause}")
+            path = transcript = stderr = Path()
+        return Flaw(
+            finding,
+            trial.name,
+            trial.place,
+            trial.case,
+            self.hide.raw(found.charge.offending),
+            _named(path),
+            _named(transcript),
+            _named(stderr),
+            self.replay(path) if path.name else "",
+            trials,
+        )
+
+    @staticmethod
+    def replay(path: Path) -> str:
+        """The one line that shows it again: the command and options are beside the bytes."""
+        return shlex.join(["wirefence", "replay", str(path)])
+
+    def transcript(self, found: Confirmed, launch: Launch | None = None) -> str:
+        """Everything that went in and came out, one line for each frame, by time."""
+        seen, launch = found.seen, launch or self.launch
+        sent = seen.stdin or found.prepared.trial.case.data
+        lines = [
+            f"finding   {found.charge.finding.signature}",
+            f"summary   {self.hide.brief(found.charge.finding.summary)}",
+            f"command   {shown_command(launch, self.hide)}",
+            *(f"env       {name}={value}" for name, value in self.hide.env(launch.env).items()),
+            f"server    {self.facts.name} {self.facts.release}, MCP {self.facts.version}",
+            "",
+            *self._dialogue(sent, seen),
+            *self._effects(seen),
+            f"ending    {seen.ending} {seen.status}".rstrip(),
+        ]
+        return self.hide.text("\n".join(lines)) + "\n"
+
+    def _dialogue(self, sent: bytes, seen: Seen) -> Iterator[str]:
+        """What went and what came, with a line for each moment in which anything did."""
+        went = [(at, f"> {self._line(raw)}") for at, raw in _timed(sent, seen.times.sent)]
+        out = b"".join(line + b"\n" for line in seen.lines) + seen.tail
+        came = [(at, f"< {self._line(raw)}") for at, raw in _timed(out, seen.times.received)]
+        before = ""
+        for at, text in sorted((*went, *came), key=lambda each: each[0]):
+            moment = f"at        {at:.3f} s"
+            if seen.times.sent and moment != before:
+                yield moment
+            before = moment
+            yield text
+
+    def _line(self, raw: bytes) -> str:
+        return evidence(raw, self.hide)
+
+    def _effects(self, seen: Seen) -> Iterator[str]:
+        """What was done, and what of it was carried: there the name of the frame may be."""
+        for e in seen.effects:
+            done, carried = (_shown(self.hide.raw(part)) for part in (e.detail, e.content))
+            yield f"! {e.recorder} {e.kind} {done} {carried}".rstrip()
+
+
+def _timed(data: bytes, marks: Sequence[tuple[float, int]]) -> Iterator[tuple[float, bytes]]:
+    """Each line with the time at which it was whole. Split at LF alone: a lone CR ends no frame."""
+    *lines, rest = data.split(b"\n")
+    sizes, end = [size for _, size in marks], 0
+    for line in (*(line + b"\n" for line in lines), *([rest] if rest else [])):
+        end += len(line)
+        at = bisect_left(sizes, end)
+        yield marks[min(at, len(marks) - 1)][0] if marks else 0.0, line
+
+
+def _named(path: Path) -> str:
+    return str(path) if path.name else ""
+
+
+def _shown(raw: bytes) -> str:
+    text = repr(raw[:_LONG])[2:-1]
+    return text if len(raw) <= _LONG else f"{text} ... {len(raw):,} bytes"

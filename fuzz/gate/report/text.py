@@ -1,0 +1,198 @@
+"""The gate's result for people and for programs, and its progress while it runs.
+
+The key insight: two verdicts stand side by side, never added up: did what had to be rejected act,
+and did the server still serve a good request afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from typing import TextIO
+
+from wirefence.fuzz.gate.records import Attempt, Begun, Event, Flaw, FlawFound, Report, Step
+from wirefence.fuzz.gate.report.finding_rows import SHOWN, broken, explained, rows, sent
+from wirefence.fuzz.gate.report.severity import summed
+from wirefence.fuzz.store.redaction import PATTERNS_ONLY, Redactor
+from wirefence.fuzz.text import printable
+
+__all__ = ["as_json", "as_table", "plain", "verdict"]
+
+_NAMED = 6
+_EVERY, _EVERY_ON_A_TERMINAL = 10.0, 2.0
+
+
+def plain(stream: TextIO, hide: Redactor = PATTERNS_ONLY) -> Callable[[Event], None]:
+    """A listener that writes a line for each finding, and one now and then."""
+    told, planned = [time.monotonic()], [0]
+    every = _EVERY_ON_A_TERMINAL if stream.isatty() else _EVERY
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Begun):
+            planned[0] = event.trials
+            print(hide.text(_opening(event)), file=stream, flush=True)
+        elif isinstance(event, FlawFound):
+            print(hide.text(f"FOUND {_title(event.flaw)}"), file=stream, flush=True)
+        elif isinstance(event, Step) and time.monotonic() - told[0] >= every:
+            told[0] = time.monotonic()
+            number = "1 finding" if event.flaws == 1 else f"{event.flaws} findings"
+            whole = f"{event.trials:,} of {max(planned[0], event.trials):,} trials"
+            print(f"{event.seconds:.0f} s, {whole}, {number}", file=stream, flush=True)
+
+    return listen
+
+
+def _opening(event: Begun) -> str:
+    facts = event.facts
+    return printable(
+        f"{facts.name or facts.label} {facts.release}, MCP {facts.version}, policy {facts.policy}, "
+        f"{len(facts.tools)} tools, {event.trials} trials planned"
+    )
+
+
+def _title(flaw: Flaw) -> str:
+    found = flaw.finding
+    mark = " (expected)" if flaw.known else ""
+    return printable(f"{found.oracle} {found.rule}: {found.summary}{mark}")
+
+
+def verdict(report: Report) -> str:
+    """``findings`` where any is new, ``none`` where too little was tried, else ``pass``."""
+    if any(not flaw.known for flaw in report.flaws):
+        return "findings"
+    return "none" if report.gap else "pass"
+
+
+def as_table(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
+    """The report for people: verdict, findings, then what was exercised and who looked."""
+    lines = [*_verdict(report), ""]
+    for number, flaw in enumerate((flaw for flaw in report.flaws if not flaw.known), 1):
+        lines += [*_flaw(number, flaw, report, hide), ""]
+    known = [f"  {_title(flaw)}" for flaw in report.flaws if flaw.known]
+    if known:
+        lines += ["In the baseline:", *known, ""]
+    lines += [*_attempts(report), "", *_watchers(report), *_notes(report)]
+    return hide.text("\n".join(lines))
+
+
+def _verdict(report: Report) -> Iterator[str]:
+    facts, tally = report.facts, report.tally
+    known = sum(flaw.known for flaw in report.flaws)
+    total = sum((a.sent for a in tally.attempts.values()), 0)
+    also = f" ({known} more are expected)" if known else ""
+    name = facts.name or facts.label
+    said = "no verdict" if verdict(report) == "none" else summed(report.flaws)
+    yield printable(f"{name} {facts.release}, MCP {facts.version}: {said}{also}")
+    if report.gap:
+        yield f"NO PASS: {report.gap}"
+    yield (
+        f"{total:,} {'trial' if total == 1 else 'trials'}, {tally.frames:,} frames, "
+        f"{tally.processes} processes, "
+        f"{report.seconds:.0f} s, budget {report.budget} ({report.reason}), "
+        f"profile {report.profile}, policy {facts.policy}"
+    )
+    yield printable(f"command: {report.command}")
+    yield from (printable(f"env: {name}={value}") for name, value in report.changes.items())
+    called = facts.nominee.name if facts.nominee else "none: name a safe one with --tool"
+    if facts.tools:
+        yield printable(f"tool called: {called}")
+
+
+def _flaw(number: int, flaw: Flaw, report: Report, hide: Redactor) -> Iterator[str]:
+    yield f"{number}. {_title(flaw)}"
+    for name, text in rows(flaw, report, hide):
+        yield printable(f"   {name:<11} {text}")
+
+
+def _attempts(report: Report) -> Iterator[str]:
+    yield f"{'trials':<30} {'sent':>6} {'acted':>6} {'unusable':>9}"
+    for (family, place), each in sorted(report.tally.attempts.items()):
+        yield _row(f"{family}, {place}", each)
+    yield from _skipped(report.tally.skipped)
+
+
+def _skipped(skipped: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """What was left out, by name; long lists are whole in the JSON form."""
+    if skipped:
+        yield f"not run: {sum(map(len, skipped.values()))} trials"
+    for where, names in sorted(skipped.items()):
+        family, _, place = where.rpartition(" ")
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield f"  {family}, {place}: {', '.join(names[:_NAMED])}{more}"
+
+
+def _row(name: str, each: Attempt) -> str:
+    return f"{name:<30} {each.sent:>6} {each.acted:>6} {each.unusable:>9}"
+
+
+def _watchers(report: Report) -> Iterator[str]:
+    yield "Effects were looked for in replies, and by:"
+    for name, blind in report.recorders.items():
+        yield f"  {name}: does not see {blind}"
+    for name, reason in report.absent.items():
+        yield f"  {name}: off, {reason}"
+
+
+def _notes(report: Report) -> Iterator[str]:
+    doubts = report.tally.unconfirmed
+    if doubts:
+        yield ""
+        yield "Seen in a living server and not again in a fresh one, so not counted:"
+        yield from (printable(f"  {signature}") for signature in doubts)
+    pending = report.tally.pending
+    if pending:
+        yield ""
+        yield "Not confirmed: there was no time to run it again in a fresh process:"
+        yield from (printable(f"  {signature}") for signature in pending)
+    yield from (printable(note) for note in report.notes)
+
+
+def as_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
+    """The report for programs: one JSON object."""
+    content = {
+        "server": asdict(report.facts),
+        "command": report.command,
+        "environment": dict(report.changes),
+        "profile": report.profile,
+        "budget": report.budget,
+        "reason": report.reason,
+        "verdict": verdict(report),
+        "gap": report.gap,
+        "seconds": round(report.seconds, 3),
+        "new": sum(not flaw.known for flaw in report.flaws),
+        "findings": [_plain(flaw, hide) for flaw in report.flaws],
+        "attempts": [
+            {"family": family, "place": place, **asdict(each)}
+            for (family, place), each in sorted(report.tally.attempts.items())
+        ],
+        "frames": report.tally.frames,
+        "copies": report.tally.copies,
+        "processes": report.tally.processes,
+        "skipped": report.tally.skipped,
+        "unconfirmed": report.tally.unconfirmed,
+        "not_confirmed_in_time": report.tally.pending,
+        "recorders": dict(report.recorders),
+        "recorders_off": dict(report.absent),
+        "notes": list(report.notes),
+    }
+    # Not in the finished text: a rule that hides up to a quote would take those of JSON with it.
+    return json.dumps(hide.within(content), indent=1)
+
+
+def _plain(flaw: Flaw, hide: Redactor) -> dict[str, object]:
+    return {
+        **asdict(flaw.finding),
+        "broken": broken(flaw),
+        "source": explained(broken(flaw))[1],
+        "trials": list(flaw.trials),
+        "place": flaw.place,
+        "known": flaw.known,
+        "sent_hex": hide.raw(sent(flaw))[:SHOWN].hex(),
+        "offending_hex": hide.raw(flaw.offending)[:SHOWN].hex(),
+        "path": flaw.path,
+        "transcript": flaw.transcript,
+        "stderr": flaw.stderr,
+        "replay": flaw.replay,
+    }

@@ -1,0 +1,1 @@
+"""How the gate runs a server: discovery, fresh and pipelined sessions, start and end."""

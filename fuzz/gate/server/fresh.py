@@ -1,0 +1,318 @@
+"""Where trials run: fresh processes of one launch, watched, and started ahead.
+
+The key insight: a trial's bytes decide how it is run. The writer waits for the reply to an accepted
+``initialize``, as every client does, and for every reply that the judge says is owed; so a file of
+raw bytes is all that a replay needs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from wirefence.fuzz.gate.records import Facts, Options, Seen, Trial
+from wirefence.fuzz.gate.server.shown_values import in_words
+from wirefence.fuzz.gate.trials.messages import LAST, Names, ping, restamp
+from wirefence.oracles.document import LongInteger
+from wirefence.oracles.records import FrameVerdict, Judgement, ReplyVerdict
+from wirefence.oracles.session import judge_session
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Version
+from wirefence.targets.command.process import Process
+from wirefence.targets.command.records import Launch
+from wirefence.targets.command.session import Session, Spares
+from wirefence.targets.effects.available import Recording, Watching
+from wirefence.targets.records import Ending
+
+__all__ = [
+    "Key",
+    "Lab",
+    "Ready",
+    "Replies",
+    "Watched",
+    "is_owed",
+    "ready",
+    "renamed",
+    "responses",
+    "shown",
+    "spelled",
+]
+
+Key = tuple[type, str | int]
+"""An id with its type: ``1`` and ``"1"`` are two ids."""
+
+_GRACE = 0.1
+_SOON, _PACES = 0.01, 5
+_DYING = 2.0
+"""How long a process that closed its stdout is given to end."""
+_HURRY = 1.0
+"""Seconds for a reply, once a server is known to leave some out or when the time is up."""
+_HOOKS = frozenset({"python", "node"})
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A running server with the recorders around it."""
+
+    session: Session
+    recording: Recording
+
+    def stop(self) -> None:
+        """End it and give everything back."""
+        self.session.stop()
+        self.recording.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A trial as the judge sees it: its judgement, and the ids that are owed a reply."""
+
+    trial: Trial
+    judgement: Judgement
+    owed: frozenset[Key]
+
+
+def is_owed(frame: FrameVerdict) -> bool:
+    """Whether every request of a frame must be answered."""
+    return bool(frame.ids) and frame.reply in ("result", "error", "either")
+
+
+def _open_ended(prepared: Ready) -> bool:
+    """Whether what is sent last is owed no reply, so that only one behind it shows it was read.
+
+    Trials end with a sentinel; their small forms may have lost it.
+    """
+    frames = prepared.judgement.frames
+    return bool(prepared.owed) and not is_owed(frames[-1])
+
+
+def _folder(launch: Launch) -> tuple[Path, ...]:
+    return (launch.cwd,) if launch.cwd is not None else ()
+
+
+def ready(trial: Trial, contract: Contract) -> Ready:
+    """Judge a trial."""
+    judgement = judge_session(trial.case.data, contract)
+    owed = frozenset((type(i), i) for f in judgement.frames if is_owed(f) for i in f.ids)
+    return Ready(trial, judgement, owed)
+
+
+def renamed(prepared: Ready, number: int, contract: Contract) -> Ready:
+    """The same trial under names that nothing has used: a call may work only once for a name."""
+    trial = prepared.trial
+    frames = tuple(replace(f, raw=restamp(f.raw, number)) for f in trial.case.frames)
+    case = replace(trial.case, frames=frames)
+    return ready(replace(trial, case=case, number=number), contract)
+
+
+def responses(verdict: ReplyVerdict) -> Iterable[ReplyVerdict]:
+    """The responses on one line of stdout: one, or those of a batch."""
+    return [r for r in (verdict.members or (verdict,)) if r.kind == "response" and not r.rule]
+
+
+def spelled(key: Key) -> bytes:
+    """An id as bytes to look into; lone surrogates pass, for a server may have sent any.
+
+    Integers are hexadecimal: Python refuses to write thousands of decimal digits.
+    """
+    name: str | int | LongInteger = key[1]
+    if isinstance(name, LongInteger):
+        return name.token.encode()
+    return name.encode("utf-8", "surrogatepass") if isinstance(name, str) else b"%x" % name
+
+
+def shown(key: Key) -> str:
+    """An id for people."""
+    return in_words(key[1])
+
+
+class Replies:
+    """The typed ids that a session has answered, told as lines come."""
+
+    def __init__(self, session: Session, version: Version) -> None:
+        self._session = session
+        self._version = version
+        self._read = len(session.lines)
+        self.keys: set[Key] = set()
+
+    def look(self) -> set[Key]:
+        """Take in what is new."""
+        self._session.collect()
+        for line in self._session.lines[self._read :]:
+            for reply in responses(judge_reply(line, self._version)):
+                if reply.id is not None:
+                    self.keys.add((type(reply.id), reply.id))
+        self._read = len(self._session.lines)
+        return self.keys
+
+    def wait(self, keys: Iterable[Key], seconds: float) -> bool:
+        """Wait until all of ``keys`` were answered; say whether they were."""
+        wanted = frozenset(keys)
+        return self._session.process.pump_until(lambda: wanted <= self.look(), seconds)
+
+
+class Lab:
+    """Starts and ends the servers of one gate, and runs trials in fresh ones."""
+
+    def __init__(self, launch: Launch, options: Options, *, ahead: int = 0) -> None:
+        self.launch = launch
+        self.options = options
+        self.names: tuple[str, ...] | None = options.effects or None
+        self.processes = 0
+        self.absent: dict[str, str] = {}
+        self.blind: dict[str, str] = {}
+        self.deadline = math.inf
+        """When the time is up, by the monotonic clock: replies are hardly waited for after it."""
+        self.start_patience = options.start_patience
+        """Seconds for the first reply of a fresh server."""
+        self._spares: Spares[Watched] = Spares(self._start, ahead)
+        self._patience = options.patience
+
+    def _start(self) -> Watched:
+        watching = Watching(self.options.watch or _folder(self.launch))
+        recording = Recording.of(self.launch, self.names, watching)
+        self.processes += 1
+        try:
+            return Watched(Session(Process(recording.launch)), recording)
+        except BaseException:
+            recording.close()
+            raise
+
+    def fresh(self) -> Watched:
+        """A server that has been sent nothing. Raises TargetError."""
+        watched = self._spares.take()
+        # While it waited, others may have written to the folders that are watched.
+        watched.recording.take()
+        return watched
+
+    def note(self, watched: Watched) -> None:
+        """Learn which recorders came to see anything: what they tell is known after a session."""
+        status = watched.recording.status()
+        on = [name for name, told in status.items() if told == "on"]
+        if not self.options.effects and _HOOKS & set(on) and "strace" in on:
+            on.remove("strace")
+            status["strace"] = "not needed beside a hook; --effects strace turns it on"
+        self.names = tuple(on)
+        self.absent = {name: told for name, told in status.items() if name not in on}
+        self.blind = {e.name: e.blind for e in watched.recording.recorders if e.name in on}
+
+    def keep_spares(self, ahead: int) -> None:
+        """From now on start so many processes ahead."""
+        self._spares.close()
+        self._spares = Spares(self._start, ahead)
+
+    def close(self) -> None:
+        """End what was started ahead."""
+        self._spares.close()
+
+    def hurry(self) -> None:
+        """Not wait at length again for replies that this server is known to leave out."""
+        self._patience = min(self.options.patience, _HURRY)
+
+    def patience(self, *, full: bool = True) -> float:
+        """Seconds to wait for one reply: all of one's patience only where it is the first time."""
+        most = self.options.patience if full else self._patience
+        left = max(_HURRY, self.deadline - time.monotonic())
+        return min(most, left)
+
+    def run(
+        self, prepared: Ready, facts: Facts, *, grace: float = _GRACE, full: bool = True
+    ) -> Seen:
+        """One trial in a fresh process, ended by force unless the trial ends stdin itself.
+
+        ``full`` is for :meth:`patience`.
+        """
+        watched = self.fresh()
+        try:
+            return self._run(watched, prepared, facts, grace, self.patience(full=full))
+        finally:
+            watched.stop()
+
+    def _run(
+        self, watched: Watched, prepared: Ready, facts: Facts, grace: float, patience: float
+    ) -> Seen:
+        began = time.monotonic()
+        session, trial = watched.session, prepared.trial
+        replies = Replies(session, trial.case.version)
+        sent = self.send(session, prepared, replies)
+        complete = replies.wait(prepared.owed, patience)
+        if complete and not trial.eof and facts.policy == "continue" and _open_ended(prepared):
+            self._answers(session, prepared, facts, patience)
+        if session.process.stdout.ended:
+            session.process.wait(_DYING)
+        gone = session.process.gone
+        alive = not gone and (complete or self._answers(session, prepared, facts, patience))
+        session.process.measure()
+        # Where no reply is owed, only the end of stdin shows that everything was read.
+        eof = trial.eof or facts.policy == "close" or not prepared.owed
+        # What comes late comes soon after: how soon, the server's own pace tells.
+        pace = time.monotonic() - sent
+        grace = min(grace, max(_SOON, _PACES * pace)) if complete else grace
+        ending, status = self._end(session, grace, eof=eof, alive=alive)
+        effects = tuple(watched.recording.take())
+        return Seen(
+            tuple(session.lines),
+            session.tail,
+            effects,
+            complete,
+            alive,
+            ending,
+            status,
+            bytes(session.process.stderr.data),
+            bytes(session.process.sent),
+            session.process.peak_bytes,
+            time.monotonic() - began,
+            fresh=True,
+            hurried=not complete and not gone and patience < self.options.patience,
+            times=session.process.times(),
+        )
+
+    def send(self, session: Session, prepared: Ready, replies: Replies) -> float:
+        """Send the case; wait after each ``initialize`` that a server has to answer.
+
+        Gives the time of the last write.
+        """
+        data, start = prepared.trial.case.data, 0
+        if prepared.trial.case.cuts:
+            session.send(data, prepared.trial.case.cuts)
+            return time.monotonic()
+        for frame in prepared.judgement.frames:
+            if frame.method == "initialize" and is_owed(frame):
+                session.send(data[start : frame.end])
+                start = frame.end
+                keys = [(type(name), name) for name in frame.ids]
+                replies.wait(keys, self.start_patience)
+        session.send(data[start:])
+        return time.monotonic()
+
+    @staticmethod
+    def _answers(session: Session, prepared: Ready, facts: Facts, patience: float) -> bool:
+        """Whether a server that kept a reply back answers at all: asked on a line of its own.
+
+        An empty line is a bad frame, so none is sent.
+        """
+        if facts.policy == "close":
+            return not session.process.gone
+        ident = Names(LAST).ident("s")
+        ends = b"" if prepared.trial.case.data.endswith(b"\n") else b"\n"
+        session.send(ends + ping(facts.version, ident).raw)
+        return session.wait_for([ident.strip(b'"')], patience)
+
+    def _end(self, session: Session, grace: float, *, eof: bool, alive: bool) -> tuple[Ending, str]:
+        process = session.process
+        before = process.gone
+        if eof:
+            process.end_input()
+            process.wait(self.options.patience)
+        session.linger(grace)
+        gone = process.gone
+        status = session.stop()
+        if gone and (before or not eof):
+            return ("exited" if status.code is not None else "crashed"), str(status)
+        if gone and status.signal:
+            return "crashed", str(status)
+        return ("open" if alive else "hung"), ""

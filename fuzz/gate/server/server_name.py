@@ -1,0 +1,173 @@
+"""A name for a server in signatures and in names of files, taken from the command that starts it.
+
+The key insight: most commands run an interpreter or a runner of packages, and what names the server
+is the first word that is neither an option, nor the value of one, nor a verb of the runner. It is
+chosen among the words as they may be shown, for a signature is committed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wirefence.fuzz.store.redaction import HIDDEN, Redactor
+from wirefence.targets.command.records import Launch
+
+__all__ = ["label_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    """How one program is told what to run.
+
+    ``code`` are options whose value is a program, ``module`` those whose value is a name,
+    ``valued`` others that have one. ``verbs`` may stand before what is run, ``packages`` says that
+    this may bear a version. With ``letters`` one word may hold several options of a letter each.
+    """
+
+    code: frozenset[str] = frozenset()
+    module: frozenset[str] = frozenset()
+    valued: frozenset[str] = frozenset()
+    verbs: frozenset[str] = frozenset()
+    packages: bool = False
+    letters: bool = False
+
+
+def _runner(  # noqa: PLR0913 - each is a list of words
+    code: str = "",
+    module: str = "",
+    valued: str = "",
+    verbs: str = "",
+    *,
+    packages: bool = False,
+    letters: bool = False,
+) -> _Runner:
+    return _Runner(
+        frozenset(code.split()),
+        frozenset(module.split()),
+        frozenset(valued.split()),
+        frozenset(verbs.split()),
+        packages,
+        letters,
+    )
+
+
+_SHELL = _runner("-c", valued="-o -O --rcfile --init-file", letters=True)
+_NODE = _runner(
+    "-e --eval -p --print -pe",
+    valued="-r --require --import --loader --experimental-loader -C --conditions --env-file "
+    "--env-file-if-exists --icu-data-dir --openssl-config --input-type --title",
+)
+_NPX = _runner(
+    "-c --call",
+    valued="-p --package -w --workspace --registry --prefix --cache --userconfig --loglevel",
+    packages=True,
+)
+_UV_VALUED = (
+    "-p --python --with --with-editable --with-requirements -w --index --default-index -i "
+    "-f --env-file --directory --project --package "
+    "--extra --group --only-group --no-group --config-file --cache-dir --color --refresh-package "
+    "-P --upgrade-package --constraints --overrides --index-strategy --prerelease --resolution "
+    "--link-mode --exclude-newer --python-platform --allow-insecure-host --no-extra"
+)
+_JAVA_VALUED = (
+    "-cp -classpath --class-path -p --module-path --add-modules --add-opens --add-exports"
+)
+_RUNNERS = {
+    "python": _runner("-c", "-m", "-W -X --check-hash-based-pycs", letters=True),
+    "node": _NODE,
+    "npx": _NPX,
+    "uv": _runner("", "-m --module", f"{_UV_VALUED} --from", "run tool", packages=True),
+    "uvx": _runner("", "", f"{_UV_VALUED} --from -c -b --build-constraints", packages=True),
+    "bun": _runner("-e --eval -p --print", "", "-r --preload --cwd -c", "run x", packages=True),
+    "bunx": _runner("", "", "-p --package", packages=True),
+    "deno": _runner(
+        "-e eval", "", "-c --config --import-map --lock -L --log-level --cert --location --seed",
+        "run", packages=True,
+    ),
+    "ruby": _runner("-e", "", "-I -C -E"),
+    "java": _runner("", "-m --module", _JAVA_VALUED),
+    "bash": _SHELL,
+    "sh": _SHELL,
+}  # fmt: skip
+_LISTS = ("-url", "-links")
+"""How options end whose value is a place of packages, for each runner of these."""
+_ALSO = {"pythonw": "python", "nodejs": "node", "javaw": "java"}
+_PROGRAM = re.compile(r"([a-z]+)[\d.]*t?(?:\.exe|\.cmd)?", re.IGNORECASE)
+_OPTIONS = re.compile(r"-[A-Za-z]+")
+_VERSION = re.compile(r"(?<=[^/])(?:@|\[|[=<>~!]=|[<>]).*", re.DOTALL)
+
+
+def label_of(launch: Launch) -> str:
+    """A name for the server: what its command runs, without folders, versions and secrets.
+
+    Of a program that stands in the command itself (``sh -c``, ``python -c``) it is the name of what
+    reads it.
+    """
+    shown = Redactor.of(launch).argv(launch.argv)
+    words = [word.encode("utf-8", "replace").decode() for word in shown]
+    return (_named(words) or "command").replace("|", "-").replace("/", "-")
+
+
+def _named(words: Sequence[str]) -> str:
+    """What is run by a command that begins with a program."""
+    name = _last(words[0]) if words else ""
+    kind = _kind(name)
+    if kind is None or len(words) == 1:
+        return name
+    return _run_by(kind, words[1:]) or kind
+
+
+def _last(word: str) -> str:
+    """The end of a path; nothing where a secret is in it."""
+    name = Path(word).name
+    return "" if HIDDEN in name else name
+
+
+def _kind(name: str) -> str | None:
+    match = _PROGRAM.fullmatch(name)
+    kind = match[1].lower() if match else ""
+    kind = _ALSO.get(kind, kind)
+    return kind if kind in _RUNNERS else None
+
+
+def _run_by(kind: str, words: Sequence[str]) -> str:
+    """What one of the known programs is told to run, ``""`` where that has no name."""
+    runner = _RUNNERS[kind]
+    at = 0
+    while at < len(words):
+        option, attached = _option(words[at], runner)
+        if option in runner.code:
+            return ""
+        if option in runner.module:
+            rest = attached or "".join(words[at + 1 : at + 2])
+            return "" if HIDDEN in rest else rest
+        if not attached and (option in runner.valued or option.endswith(_LISTS)):
+            at += 1
+        elif not option and words[at] not in runner.verbs and _last(words[at]):
+            return _script(runner, words[at:])
+        at += 1
+    return ""
+
+
+def _option(word: str, runner: _Runner) -> tuple[str, str]:
+    """The option that a word gives and the value within it; ``""`` for what is none.
+
+    Of several letters it is the first that has a value.
+    """
+    if not word.startswith("-"):
+        return (word, "") if word in runner.code else ("", "")
+    if runner.letters and _OPTIONS.fullmatch(word[:2]):
+        for at, letter in enumerate(word[1:], 2):
+            if f"-{letter}" in runner.code | runner.module | runner.valued:
+                return f"-{letter}", word[at:]
+    return word, ""
+
+
+def _script(runner: _Runner, words: Sequence[str]) -> str:
+    """A file or package, or what another program is told to run by it."""
+    if not runner.packages:
+        return _named(words)
+    return _named([_VERSION.sub("", _last(words[0])), *words[1:]])

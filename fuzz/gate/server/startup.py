@@ -1,0 +1,252 @@
+"""Noise of starting and ending: each cause of :mod:`fuzz.gate.causes` in a session of its own.
+
+The key insight: what a plain start prints as well is no news of a cause. Lines are compared with
+those of a plain start, with dates and numbers made equal, and only what the cause added is told.
+A slow start is waited for once: while one is looked at, the next ones are on their way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from wirefence.fuzz.gate.records import Facts, Options
+from wirefence.fuzz.gate.trials.messages import (
+    INITIALIZED,
+    STATELESS,
+    Names,
+    initialize,
+    listing,
+    ping,
+)
+from wirefence.fuzz.gate.trials.startup_variants import CAUSES, PLAIN, Cause, by_name
+from wirefence.oracles.records import Finding, finding
+from wirefence.oracles.transcript import lines_of, transcript
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.targets.command.process import Process
+from wirefence.targets.command.records import Launch, Times
+from wirefence.targets.command.session import Session
+from wirefence.targets.effects.counting import settled
+from wirefence.targets.records import Trace
+
+__all__ = ["Started", "Starts", "StartupFinding", "cause_of", "startup_findings"]
+
+_NUMBER = 999_990
+_LAST_WORDS = 0.3
+_END = 2.0
+_KIND = "startup-"
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What was seen of one start: raw streams, whether every request was answered, and the end."""
+
+    cause: Cause
+    launch: Launch
+    stdin: bytes
+    stdout: bytes
+    stderr: bytes
+    answered: bool
+    status: str
+    times: Times
+
+
+@dataclass(frozen=True, slots=True)
+class StartupFinding:
+    """A finding, the start that showed it, and the first offending bytes, raw."""
+
+    finding: Finding
+    started: Started
+    offending: bytes
+
+
+def cause_of(found: Finding) -> Cause | None:
+    """The cause that a finding names; ``None`` for findings that are not of starts."""
+    kind = found.signature.rpartition("|")[2]
+    return by_name(kind.removeprefix(_KIND)) if kind.startswith(_KIND) else None
+
+
+def startup_findings(
+    launch: Launch, facts: Facts, options: Options, causes: Sequence[Cause] = CAUSES
+) -> Iterator[StartupFinding]:
+    """Try each cause in turn; give what it adds to a plain start.
+
+    What a plain start shows is left to the trials. Stopping early is fine: nothing stays behind.
+    Raises TargetError where a command cannot be started.
+    """
+    starts = Starts(launch, facts, options)
+    try:
+        for cause in causes:
+            yield from starts.findings(cause)
+    finally:
+        starts.close()
+
+
+class Starts:
+    """Starts of one launch under one cause after another, compared with a plain one.
+
+    ``ahead`` is how many of those that :meth:`expect` names are begun before their turn.
+    """
+
+    def __init__(self, launch: Launch, facts: Facts, options: Options, *, ahead: int = 0) -> None:
+        self._launch, self._facts, self._options = launch, facts, options
+        self._ahead = ahead
+        self._coming: deque[Cause] = deque()
+        self._begun: dict[str, Session] = {}
+        self._plain: Started | None = None
+
+    def expect(self, causes: Iterable[Cause]) -> None:
+        """Say which causes will be asked for, in order. Raises TargetError."""
+        self._coming.extend(causes)
+        self._fill()
+
+    def findings(self, cause: Cause) -> list[StartupFinding]:
+        """What a cause adds to a plain start. Raises TargetError.
+
+        One that others share is charged only with what none of them shows alone.
+        """
+        found = self._of(cause)
+        alone = [each for part in cause.parts if found for each in self._of(part)]
+        return alone or found
+
+    def _of(self, cause: Cause) -> list[StartupFinding]:
+        plain = self._plain = self._plain or self._run(PLAIN)
+        started = self._run(cause)
+        known = _pieces(plain.stdout) + (_pieces(plain.stderr) if cause.merges else [])
+        usual = {settled(line) for line in known}
+        return list(_judge(started, usual, self._facts, plain))
+
+    def _run(self, cause: Cause) -> Started:
+        """One session under one cause, to its end."""
+        session = self._begun.pop(cause.name, None) or self._begin(cause)
+        process = session.process
+        try:
+            self._fill()
+            answered = _converse(session, cause, self._facts, self._options)
+        finally:
+            status = process.stop()
+        return Started(
+            cause,
+            process.launch,
+            bytes(process.sent),
+            bytes(process.stdout.data),
+            bytes(process.stderr.data),
+            answered,
+            str(status),
+            process.times(),
+        )
+
+    def _begin(self, cause: Cause) -> Session:
+        session = Session(Process(cause.change(self._launch)))
+        if cause.end == "eof-at-once":
+            session.process.end_input()
+        return session
+
+    def _fill(self) -> None:
+        while self._coming and len(self._begun) < self._ahead:
+            cause = self._coming.popleft()
+            self._begun[cause.name] = self._begin(cause)
+
+    def close(self) -> None:
+        """End those that were not asked for."""
+        self._coming.clear()
+        while self._begun:
+            self._begun.popitem()[1].stop()
+
+
+def _converse(session: Session, cause: Cause, facts: Facts, options: Options) -> bool:
+    """Open a session, ask twice, end it; say whether all was answered that had to be."""
+    if cause.idle:
+        session.linger(cause.idle - (time.monotonic() - session.process.began))
+    if cause.end == "eof-at-once":
+        _finish(session, options)
+        return True
+    names = Names(_NUMBER)
+    answered = _greet(session, names, facts, options)
+    asked = listing(facts.version, names.ident("l")).raw + ping(facts.version, names.ident("s")).raw
+    session.send(asked)
+    if cause.signal is not None and cause.end in ("signal", "crash"):
+        session.process.send_signal(cause.signal)
+        _ended(session, options)
+        return True
+    wanted = [_plain(names.ident("l")), _plain(names.ident("s"))]
+    answered = answered and session.wait_for(wanted, options.patience)
+    _finish(session, options)
+    return answered
+
+
+def _plain(ident: bytes) -> bytes:
+    return ident.strip(b'"')
+
+
+def _greet(session: Session, names: Names, facts: Facts, options: Options) -> bool:
+    if facts.version == STATELESS:
+        return True
+    hello = initialize(f'"{facts.version}"'.encode(), names.ident("h"))
+    session.send(hello.raw)
+    answered = session.wait_for([_plain(names.ident("h"))], options.start_patience)
+    session.send(INITIALIZED.raw)
+    return answered
+
+
+def _finish(session: Session, options: Options) -> None:
+    """End stdin and take what comes until the server is gone; some never go."""
+    session.process.end_input()
+    _ended(session, options)
+
+
+def _ended(session: Session, options: Options) -> None:
+    """Wait for the end of the process itself: its stdout may end before, or be held by others."""
+    if session.process.wait(_patience(options)):
+        session.linger(_LAST_WORDS)
+
+
+def _patience(options: Options) -> float:
+    """How long to wait for an end, in seconds: some servers ignore both EOF and signals."""
+    return min(options.patience, _END)
+
+
+def _pieces(stdout: bytes) -> list[bytes]:
+    """Complete lines, empty ones too, and what stands after the last LF."""
+    *lines, tail = stdout.split(b"\n")
+    return [*lines, tail] if tail else lines
+
+
+def _judge(
+    started: Started, usual: set[bytes], facts: Facts, plain: Started
+) -> Iterator[StartupFinding]:
+    """Findings of one start, one for each rule; stdout counts whatever the exit code was."""
+    kind = _KIND + started.cause.name
+    news = b"".join(
+        piece + b"\n" if whole else piece
+        for piece, whole in _parts(started.stdout)
+        if settled(piece) not in usual
+    )
+    said = [judge_reply(line, facts.version) for line in lines_of(news)]
+    told: set[str] = set()
+    for each in transcript(Trace(facts.label, news, ()), said):
+        if each.rule not in told:
+            told.add(each.rule)
+            text = f"{started.cause.about}: {each.summary} on stdout ({started.status})"
+            made = finding("transcript", each.rule, facts.label, kind, text)
+            yield StartupFinding(made, started, _first_bad(news, facts))
+    if started.cause.works and plain.answered and not started.answered:
+        text = f"{started.cause.about}: a request is not answered ({started.status})"
+        made = finding("reply", "reply-missing", facts.label, kind, text)
+        yield StartupFinding(made, started, started.stdout[-200:])
+
+
+def _parts(stdout: bytes) -> Iterator[tuple[bytes, bool]]:
+    """Pieces of stdout, each with whether a LF ended it."""
+    lines = lines_of(stdout)
+    yield from ((line, True) for line in lines)
+    tail = stdout[stdout.rfind(b"\n") + 1 :]
+    if tail:
+        yield tail, False
+
+
+def _first_bad(news: bytes, facts: Facts) -> bytes:
+    bad = (line for line in lines_of(news) if judge_reply(line, facts.version).rule)
+    return next(bad, news[news.rfind(b"\n") + 1 :])

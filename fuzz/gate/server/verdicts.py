@@ -1,0 +1,377 @@
+"""What was seen of one trial, judged: did bytes that should have been rejected act, and can the
+server still be used?
+
+The key insight: those are two verdicts. Each reply and each effect is led back to the frame that
+it came from, by id and by name, and the judge's word on that frame decides; nothing is concluded
+from what other servers do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from wirefence.fuzz.gate.records import Facts, Seen
+from wirefence.fuzz.gate.server.frame_owners import Owners
+from wirefence.fuzz.gate.server.fresh import Key, Ready, is_owed, responses, shown, spelled
+from wirefence.fuzz.gate.server.shown_values import arguments_of, in_words, names_in
+from wirefence.fuzz.gate.trials.messages import LAST, TOKEN, anonymous, numbers_in, tokens_in
+from wirefence.fuzz.text import last_words
+from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
+from wirefence.oracles.records import Finding, FrameVerdict, ReplyVerdict, finding
+from wirefence.oracles.rules import BY_ID
+from wirefence.oracles.transcript import transcript
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.targets.effects.counting import Kind, counts, surplus
+from wirefence.targets.effects.records import Observed
+from wirefence.targets.records import Trace
+
+__all__ = ["ACTING", "UNUSABLE", "Charge", "acted", "judge", "nameless", "usable"]
+
+_TELLTALE = {"initialize": "protocolVersion", "tools/list": "tools", "tools/call": "content"}
+ACTING = ("act-rejected", "act-after-close", "act-twice", "reply-to-rejected", "act-unfounded")
+"""Rules of findings which say that bytes were processed that had to be rejected."""
+_OUR_OWN = b"/wirefence-"
+"""In the paths of what recorders write themselves, which other recorders may see."""
+UNUSABLE = ("session-resync", "live-crash", "live-hang", "reply-missing")
+"""Rules of findings which say that a good request was not served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A finding and the first bytes that show it, raw."""
+
+    finding: Finding
+    offending: bytes = b""
+
+
+def acted(charges: Sequence[Charge]) -> bool:
+    """Whether something was processed that had to be rejected."""
+    return any(charge.finding.rule in ACTING for charge in charges)
+
+
+def usable(charges: Sequence[Charge]) -> bool:
+    """Whether the good request after the bad frame was served."""
+    return not any(charge.finding.rule in UNUSABLE for charge in charges)
+
+
+def judge(
+    prepared: Ready,
+    seen: Seen,
+    facts: Facts,
+    control: Seen | None = None,
+    most: Counter[Kind] | None = None,
+) -> list[Charge]:
+    """Every rule that was broken, each signature once.
+
+    ``control`` is what was seen of the same session without its rejected frames; without it
+    nothing is said about state, and effects are counted only where they carry a name. ``most`` is
+    how often good sessions were seen to have each effect without a name.
+    """
+    bench = _Bench(prepared, seen, facts, control)
+    charges = [
+        *bench.replies(),
+        *bench.effects(),
+        *bench.stdout(),
+        *bench.life(),
+        *(bench.state() if control else ()),
+    ]
+    if control and seen.fresh and not acted(charges):
+        charges += bench.unnamed(most or Counter())
+    first: dict[str, Charge] = {}
+    for charge in charges:
+        first.setdefault(charge.finding.signature, charge)
+    return list(first.values())
+
+
+class _Bench:
+    """One judgement in the making: the replies by typed id, and the frames by what is theirs."""
+
+    def __init__(
+        self, prepared: Ready, seen: Seen, facts: Facts, control: Seen | None = None
+    ) -> None:
+        self.case, self.number = prepared.trial.case, prepared.trial.number
+        self.frames = [f for f in prepared.judgement.frames if f.start >= seen.since]
+        self.owed = prepared.owed
+        self.seen, self.facts, self.control = seen, facts, control
+        self.said = [judge_reply(line, self.case.version) for line in seen.lines]
+        self.owners = Owners(self.case.data, self.frames)
+        self.answers: dict[Key, list[tuple[ReplyVerdict, bytes]]] = {}
+        self.nameless: list[tuple[ReplyVerdict, bytes]] = []
+        for verdict, line in zip(self.said, seen.lines, strict=True):
+            for reply in responses(verdict):
+                if reply.id is None:
+                    self.nameless.append((reply, line))
+                else:
+                    self.answers.setdefault((type(reply.id), reply.id), []).append((reply, line))
+
+    def say(self, oracle: str, rule: str, kind: str, text: str, raw: bytes = b"") -> Charge:
+        return Charge(finding(oracle, rule, self.facts.label, kind, text), raw)
+
+    def waived(self, frame: FrameVerdict) -> bool:
+        """Whether the tool's own schema says more about the arguments than the judge can."""
+        return frame.rule in ("tool-arguments", "tool-unknown-argument") and not self.facts.declared
+
+    def replies(self) -> Iterator[Charge]:
+        for request in self._requests():
+            for name in request.ids:
+                yield from self._owed(request, (type(name), name))
+        for key, got in self.answers.items():
+            if key not in self.owed and LAST not in numbers_in(spelled(key)):
+                yield from self._stray(key, got)
+        rejected = sum(frame.reply == "optional-error" for frame in self.frames)
+        if self.nameless and not rejected:
+            text = "an error reply that answers no request"
+            yield self.say("reply", "reply-id", "null id", text, self.nameless[0][1])
+
+    def _requests(self) -> Iterator[FrameVerdict]:
+        """What is owed a reply: frames, and of a batch its members."""
+        for frame in self.frames:
+            if is_owed(frame):
+                yield from frame.members or (frame,)
+
+    def _owed(self, frame: FrameVerdict, key: Key) -> Iterator[Charge]:
+        got = self.answers.get(key, [])
+        shared = self.owners.shares(key)
+        if not got:
+            yield from self._missing(frame)
+        elif len(got) > 1 and not shared:
+            text = f"{len(got)} replies to id {shown(key)}"
+            yield self.say("reply", "reply-twice", frame.method, text, got[1][1])
+        elif len(got) > 1 and sum(reply.is_result for reply, _ in got) > 1:
+            yield self._processed(self.owners.rejected_with(key), got[-1][1])
+        for reply, line in got[:1]:
+            yield from self._answer(frame, reply, line)
+
+    def _answered(self, frame: FrameVerdict) -> bool:
+        """Whether nothing that is owed to a frame is missing."""
+        return not is_owed(frame) or all((type(name), name) in self.answers for name in frame.ids)
+
+    def _missing(self, frame: FrameVerdict) -> Iterator[Charge]:
+        if not self.seen.alive or self.seen.ending != "open":
+            return  # told by life()
+        rejected = [f for f in self.frames if f.reply == "optional-error" and f.start < frame.start]
+        if rejected:
+            text = f"no reply to {frame.method} after a frame that breaks {rejected[-1].rule}"
+            yield self.say("session", "session-resync", rejected[-1].rule, text)
+        else:
+            text = f"no reply to {frame.method} within {self.seen.seconds:.1f} s"
+            yield self.say("reply", "reply-missing", frame.method, text)
+
+    def _answer(self, frame: FrameVerdict, reply: ReplyVerdict, line: bytes) -> Iterator[Charge]:
+        if not reply.is_result:
+            if frame.reply == "result" and frame.kind == "request" and self.control is None:
+                text = f"error {in_words(reply.code)} for a good {frame.method}"
+                yield self.say("reply", "reply-code", "error for a good request", text, line)
+            return
+        result = _result(reply)
+        if frame.rule and frame.rule != "mcp-method" and not self.waived(frame):
+            if not _failed(result):
+                yield self._refused(frame, line)
+            return
+        telltale = _TELLTALE.get(frame.method)
+        if telltale and telltale not in result and not frame.rule:
+            text = f"a {frame.method} result without {telltale}"
+            yield self.say("reply", "reply-id", "crossed", text, line)
+
+    def _refused(self, frame: FrameVerdict, line: bytes) -> Charge:
+        text = f"{frame.method} was answered with success where {frame.rule} refuses it"
+        if frame.method == "tools/call":
+            return self.say("non-action", "act-rejected", frame.rule, text, line)
+        return self.say("reply", "reply-code", f"{frame.rule} result", text, line)
+
+    def _stray(self, key: Key, got: list[tuple[ReplyVerdict, bytes]]) -> Iterator[Charge]:
+        """Replies with an id that no accepted request has."""
+        results = [(reply, line) for reply, line in got if reply.is_result]
+        owner = self.owners.of(key, by_elimination=bool(results))
+        reply, line = results[0] if results else got[0]
+        if owner is None:
+            text = f"a reply to id {shown(key)}, which no request has"
+            yield self.say("reply", "reply-id", "unknown", text, line)
+        elif results:
+            yield self._processed(owner, line, acting=_acting(reply))
+        elif owner.accepted or owner.reply != "optional-error":
+            text = f"an error for {shown(key)}, which is no message but a part of one"
+            yield self.say("reply", "reply-id", "hidden in an accepted frame", text, line)
+
+    def _processed(self, owner: FrameVerdict | None, line: bytes, *, acting: bool = True) -> Charge:
+        """A frame that had to be rejected was answered by a result: the strongest evidence."""
+        why = owner.rule if owner and owner.rule else "hidden in an accepted frame"
+        calls = owner is None or owner.method in ("tools/call", "") or owner.accepted
+        text = f"a result for {_what(why)}"
+        if why == "life-closed":
+            return self.say("non-action", "act-after-close", "", text, line)
+        if calls and acting:
+            return self.say("non-action", "act-rejected", why, text, line)
+        return self.say("reply", "reply-to-rejected", why, text, line)
+
+    def effects(self) -> Iterator[Charge]:
+        """Effects that carry a name: each must be of a call that was granted, once."""
+        granted = self._granted()
+        done: Counter[tuple[bytes, str, str]] = Counter()
+        for effect in self.seen.effects:
+            for token in sorted(tokens_in(effect.detail) | _carried(effect.content)):
+                if self.number not in numbers_in(token):
+                    continue  # another session wrote to the same place
+                if token in granted:
+                    done[token, effect.recorder, effect.kind] += 1
+                elif not token.endswith(b"i"):
+                    yield self._unowned(token, effect)
+        yield from self._often(done)
+
+    def _granted(self) -> set[bytes]:
+        granted: set[bytes] = set()
+        for frame in self.frames:
+            raw = self.case.data[frame.start : frame.end]
+            for call in frame.calls:
+                granted |= names_in(call.arguments, raw)
+            if self.waived(frame):
+                granted |= names_in(arguments_of(raw), raw)
+        return granted
+
+    def _unowned(self, token: bytes, effect: Observed) -> Charge:
+        owner = self.owners.holding(token)
+        why = owner.rule if owner and owner.rule else "hidden in an accepted frame"
+        text = f"{effect.kind} by {effect.recorder} for {_what(why)}"
+        if why == "life-closed":
+            return self.say("non-action", "act-after-close", "", text, effect.detail)
+        return self.say("non-action", "act-rejected", why, text, effect.detail)
+
+    def _often(self, done: Counter[tuple[bytes, str, str]]) -> Iterator[Charge]:
+        """A call acts as often as the probe of the control session did, neither more nor less."""
+        if self.control is None:
+            return
+        usual: Counter[tuple[str, str]] = Counter()
+        for effect in self.control.effects:
+            for token in tokens_in(effect.detail) | _carried(effect.content):
+                if token.endswith(b"p"):
+                    usual[effect.recorder, effect.kind] += 1
+        for (token, recorder, kind), count in done.items():
+            once = usual[recorder, kind]
+            if token.endswith(b"p") and once and count > once:
+                text = f"{count} effects of one call, {once} in a control session"
+                yield self.say("non-action", "act-twice", kind, text, token)
+        missing = set(usual) - {what[1:] for what in done if what[0].endswith(b"p")}
+        if missing and self._probe_succeeded():
+            recorder, kind = min(missing)
+            text = f"answered with success, but no {kind} was seen by {recorder}"
+            yield self.say("non-action", "act-missing", kind, text)
+
+    def _probe_succeeded(self) -> bool:
+        return any(
+            spelled(key).endswith(b"pi") and _acting(reply)
+            for key, got in self.answers.items()
+            for reply, _ in got
+        )
+
+    def unnamed(self, most: Counter[Kind]) -> Iterator[Charge]:
+        """Effects without a name, counted against the control session and other good ones."""
+        assert self.control is not None
+        extra = surplus(counts(nameless(self.seen)), counts(nameless(self.control)) | most)
+        for (recorder, kind, detail), count in sorted(extra.items()):
+            text = f"{count} more than in a control session: {kind} by {recorder}, {detail!r}"
+            yield self.say("non-action", "act-unfounded", kind, text, detail)
+
+    def stdout(self) -> Iterator[Charge]:
+        """Every byte of stdout belongs to a permitted message."""
+        # A method that the schema doesn't know is no impurity: servers may extend the protocol.
+        said = [v if v.rule != "mcp-method" else ReplyVerdict("", v.kind) for v in self.said]
+        whole = b"".join(line + b"\n" for line in self.seen.lines) + self.seen.tail
+        for found in transcript(Trace(self.facts.label, whole, ()), said):
+            bad = next((x for x, v in zip(self.seen.lines, said, strict=True) if v.rule), b"")
+            yield Charge(found, bad or self.seen.tail)
+        leak = next((x for x in self.seen.lines if b"Traceback (most recent" in x), b"")
+        if leak:
+            yield self.say("reply", "reply-leak", "traceback", "a traceback is in a reply", leak)
+
+    def life(self) -> Iterator[Charge]:
+        """No crash, no exit before the end of stdin, no hang, no memory without bound."""
+        ending = self.seen.ending
+        rejected = [f.rule for f in self.frames if f.reply == "optional-error"]
+        why = rejected[0] if rejected else ""
+        closed = self.facts.policy == "close" and bool(rejected)
+        if ending == "crashed" or (ending == "exited" and not closed):
+            words = last_words(self.seen.stderr)
+            text = f"the server ended ({self.seen.status}) before its stdin did{words}"
+            kind = f"{self.seen.status} {why}".strip()
+            yield self.say("liveness", "live-crash", kind, text)
+        elif ending == "hung" and not closed:
+            asked = next(
+                (f.method for f in self.frames if not self._answered(f)), "the last request"
+            )
+            text = f"no answer to {asked} within {self.seen.seconds:.1f} s"
+            yield self.say("liveness", "live-hang", why, text)
+        usual = self.control.peak_bytes if self.control else self.facts.peak_bytes
+        bound = usual + MEMORY_SLACK + MEMORY_PER_BYTE * len(self.case.data)
+        if self.seen.peak_bytes > bound:
+            text = f"{self.seen.peak_bytes:,} bytes at peak for {len(self.case.data):,} of input"
+            yield self.say("liveness", "live-memory", "", text)
+
+    def state(self) -> Iterator[Charge]:
+        """What follows a rejected frame is answered as if that frame had never come."""
+        assert self.control is not None
+        usual = {
+            anonymous(spelled((str, reply.id))): (reply, line)
+            for line in self.control.lines
+            for reply in responses(judge_reply(line, self.case.version))
+            if reply.id is not None
+        }
+        for key, got in self.answers.items():
+            name = anonymous(spelled(key))
+            if key in self.owed and name in usual:
+                reply, line = got[0]
+                known, other = usual[name]
+                if difference := _difference(reply, known):
+                    text = f"{difference}; without the rejected frame: {other!r}"
+                    frame = self.owners.asking(key)
+                    method = frame.method if frame else ""
+                    yield self.say("session", "session-state", method, text, line)
+
+
+def nameless(seen: Seen) -> list[Observed]:
+    """Effects that bear no name of ours and are no writing of recorders."""
+    return [
+        e for e in seen.effects if not tokens_in(e.detail + e.content) and _OUR_OWN not in e.detail
+    ]
+
+
+def _what(why: str) -> str:
+    return f"a frame that breaks {why}" if why in BY_ID else f"what is {why}"
+
+
+def _difference(reply: ReplyVerdict, control: ReplyVerdict) -> str:
+    """How a reply differs from that of the control session; ``""`` where it doesn't."""
+    if reply.is_result != control.is_result:
+        return "a result" if reply.is_result else f"error {in_words(reply.code)}"
+    if not reply.is_result:
+        return f"error {in_words(reply.code)}" if reply.code != control.code else ""
+    one, other = _result(reply), _result(control)
+    if one.get("protocolVersion") != other.get("protocolVersion"):
+        return f"version {in_words(one.get('protocolVersion'))}"
+    if _failed(one) != _failed(other):
+        return "the tool failed" if _failed(one) else "the tool succeeded"
+    return "other members" if one.keys() != other.keys() else ""
+
+
+def _result(reply: ReplyVerdict) -> dict[str, object]:
+    value = reply.value if isinstance(reply.value, dict) else {}
+    result = value.get("result")
+    return result if isinstance(result, dict) else {}
+
+
+def _failed(result: dict[str, object]) -> bool:
+    return result.get("isError") is True
+
+
+def _acting(reply: ReplyVerdict) -> bool:
+    """Whether a result is that of a tool which did its work."""
+    result = _result(reply)
+    return "content" in result and not _failed(result)
+
+
+def _carried(content: bytes) -> set[bytes]:
+    """Names in what an effect carried, unless that is a log of the frame itself."""
+    if b"jsonrpc" in content or b"tools/" in content:
+        return set()
+    return {match.group() for match in TOKEN.finditer(content)}

@@ -1,0 +1,114 @@
+"""From the first sign of a fault to a finding on disk, within the time that is there.
+
+The key insight: one place decides what is new. The first signs of a signature are run again in a
+fresh process, made small and put on disk before the next trial; every later one is only counted,
+and costs neither a wait nor a process. When the time is up nothing is run again: what a fresh
+process has shown is filed as it is, and what only a living server has shown is told as such.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from wirefence.fuzz.gate.confirm import Confirmed, Confirmer, Examined
+from wirefence.fuzz.gate.records import Flaw, FlawFound, Listener, Tally
+from wirefence.fuzz.gate.report.artifacts import Filing
+from wirefence.fuzz.gate.server.fresh import Ready
+from wirefence.fuzz.gate.server.verdicts import ACTING, UNUSABLE
+from wirefence.targets.command.records import Launch
+
+__all__ = ["Pursuit"]
+
+_TRIES = 2
+
+
+@dataclass(slots=True)
+class Pursuit:
+    """What looked wrong, and what of it is a finding. ``late`` says that the time is up."""
+
+    confirmer: Confirmer
+    filing: Filing
+    listener: Listener
+    tally: Tally
+    late: Callable[[], bool]
+    flaws: dict[str, Flaw] = field(default_factory=dict)
+    _doubts: dict[str, int] = field(default_factory=dict)
+    _suspects: dict[str, list[Ready]] = field(default_factory=dict)
+
+    def suspect(self, prepared: Ready, signature: str) -> None:
+        """Keep what a living server showed for :meth:`pursue`; of what is known, the name only."""
+        if not self._known(prepared, signature):
+            self._suspects.setdefault(signature, []).append(prepared)
+
+    def pursue(self) -> None:
+        """Run again what looked wrong: the gravest first, by the simplest trial of each."""
+        for signature in sorted(self._suspects, key=_gravity):
+            left = self.confirmer.lab.deadline - time.monotonic()
+            self.confirmer.share = max(0.0, left) / len(self._suspects)
+            suspects = self._suspects[signature]
+            for prepared in sorted(suspects, key=lambda each: len(each.trial.case.data)):
+                self.follow(prepared, signature)
+            del self._suspects[signature]  # not before: this may be interrupted
+        self.confirmer.share = math.inf
+
+    def give_up(self) -> None:
+        """Count what was not run again because the run ended before."""
+        for signature, suspects in self._suspects.items():
+            if signature not in self.flaws:
+                self.tally.pending.setdefault(signature, len(suspects))
+        self._suspects.clear()
+
+    def follow(self, prepared: Ready, signature: str, shown: Examined | None = None) -> None:
+        """Make a finding of one sign, unless it is known or was not seen again often enough.
+
+        ``shown`` is what a fresh process has shown of the trial.
+        """
+        if self._known(prepared, signature) or self._doubts.get(signature, 0) >= _TRIES:
+            return
+        name = prepared.trial.name
+        confirmed = self._again(prepared, signature, shown)
+        for found in confirmed:
+            if found.charge.finding.signature not in self.flaws and not _hurried(found):
+                self.file(found, name)
+        if signature in self.flaws:
+            self.tally.unconfirmed.pop(signature, None)
+            self.tally.pending.pop(signature, None)
+        elif self.late() or any(map(_hurried, confirmed)):
+            self.tally.pending[signature] = self.tally.pending.get(signature, 0) + 1
+        else:
+            self._doubts[signature] = self._doubts.get(signature, 0) + 1
+            if not confirmed:
+                self.tally.unconfirmed[signature] = self._doubts[signature]
+
+    def _again(self, prepared: Ready, signature: str, shown: Examined | None) -> list[Confirmed]:
+        if not self.late():
+            return self.confirmer.confirm(prepared, signature)
+        return [] if shown is None else shown.confirmed(signature)
+
+    def _known(self, prepared: Ready, signature: str) -> bool:
+        known, name = self.flaws.get(signature), prepared.trial.name
+        if known is not None and name not in known.trials:
+            self.flaws[signature] = replace(known, trials=(*known.trials, name))
+        return known is not None
+
+    def file(self, found: Confirmed, trial: str = "", launch: Launch | None = None) -> None:
+        """Put a finding on disk. Raises UsageError."""
+        flaw = self.filing.file(found, (trial or found.prepared.trial.name,), launch)
+        self.flaws[flaw.finding.signature] = flaw
+        if flaw.finding.rule in UNUSABLE:
+            self.confirmer.lab.hurry()
+        self.listener(FlawFound(flaw))
+
+
+def _hurried(found: Confirmed) -> bool:
+    """Whether a reply counts as missing only because the time was up."""
+    return found.seen.hurried and found.charge.finding.rule in UNUSABLE
+
+
+def _gravity(signature: str) -> int:
+    rules = [*ACTING, *UNUSABLE]
+    rule = next((part for part in signature.split("|") if part in rules), "")
+    return rules.index(rule) if rule else len(rules)

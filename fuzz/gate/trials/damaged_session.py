@@ -1,0 +1,183 @@
+"""One good session to be damaged, and the damage that tempts a lenient reader most.
+
+The key insight: damage to the name of a member is refused by every reader and proves little, and
+chance decides where it lands. So it is done again, elsewhere, until all that a lenient reader needs
+is still there. What no attempt touches is made once, and only what was damaged is looked into.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from wirefence.fuzz.gate.records import Place
+from wirefence.fuzz.gate.trials.messages import Names, Wording, initialize
+from wirefence.strategies.damage import Operator, Scene
+from wirefence.strategies.records import Frame, Version
+from wirefence.strategies.source import Source
+
+__all__ = ["Ground", "Made", "tempting"]
+
+_FEW = 3
+_AT: Mapping[str, int] = {"before": 0, "within": 1}
+_LOST = "\N{REPLACEMENT CHARACTER}"
+_METHODS = ("initialize", "ping", "tools/list", "server/discover")
+_LENIENT = json.JSONDecoder(strict=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A damaged session in abstract words, without a sentinel; ``cuts`` as in a case."""
+
+    frames: tuple[Frame, ...]
+    place: Place
+    cuts: tuple[int, ...] = ()
+    eof: bool = False
+
+
+@dataclass(slots=True)
+class Ground:
+    """The handshake and the good requests of one trial, and at which place damage is done."""
+
+    wording: Wording
+    version: Version
+    names: Names
+    opening: tuple[Frame, ...]
+    place: Place = "after"
+    probe: Frame = field(init=False)
+    _targets: list[Frame] = field(init=False, default_factory=list)
+    _more: Iterator[Frame] = field(init=False)
+    _good: set[bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.probe = self._call("p")
+        self._more = self._every_target()
+        self._good = {frame.raw for frame in (*self.opening, self.probe)}
+
+    def damaged(self, operator: Operator, sources: Iterable[Source]) -> Made | None:
+        """The first damage that tempts, else the first of all; ``None`` where it does not fit."""
+        first: Made | None = None
+        seen: set[bytes] = set()
+        for attempt, source in enumerate(sources):
+            made = self._once(operator, source)
+            if made is None:
+                break
+            strange = self._strange(made.frames)
+            if strange not in seen and tempting(strange, self.wording):
+                return made
+            first = first or made
+            seen.add(strange)
+            if attempt == _FEW and len(seen) == 1:
+                break  # this operator has but one way
+        return first
+
+    def _once(self, operator: Operator, source: Source) -> Made | None:
+        at = _AT.get(self.place, len(self.opening))
+        for target in self._each_target():
+            good = replace(target, raw=self._worded(operator, target.raw))
+            frames = (*self.opening[:at], good, *self.opening[at:], self.probe)
+            if operator.family == "chunking":  # pauses are offsets into what is sent
+                frames = tuple(replace(f, raw=self.wording.reword(f.raw)) for f in frames)
+            made = operator.apply(source, Scene(frames, at, self.version))
+            if made is not None:
+                eof = operator.name.endswith("-eof")
+                return Made(made.frames, "end" if eof else self.place, made.cuts, eof)
+        return self._opening_damaged(operator, source) if self.place == "after" else None
+
+    def _strange(self, frames: Sequence[Frame]) -> bytes:
+        """What is sent beside the good frames, in the server's words; a line is kept whole."""
+        parts: list[bytes] = []
+        for frame in frames:
+            if frame.raw not in self._good or (parts and not parts[-1].endswith(b"\n")):
+                parts.append(self.wording.reword(frame.raw))
+        return b"".join(parts)
+
+    def _worded(self, operator: Operator, raw: bytes) -> bytes:
+        """Damage that wraps the frame whole would hide the abstract words from rewording."""
+        concrete = operator.family == "encoding" or operator.name.startswith("stringified")
+        return self.wording.reword(raw) if concrete else raw
+
+    def _opening_damaged(self, operator: Operator, source: Source) -> Made | None:
+        """Damage that fits an ``initialize`` only: the spoiled one comes before the good one."""
+        if not self.opening:
+            return None
+        spoiled = initialize(b'"%b"' % self.version.encode(), self.names.ident("v"))
+        named = replace(spoiled, nonce=self.names.action("v"))
+        frames = (named, *self.opening, self.probe)
+        made = operator.apply(source, Scene(frames, 0, self.version))
+        return None if made is None else Made(made.frames, "before")
+
+    def _call(self, role: str, meta: bytes = b"") -> Frame:
+        names = self.names
+        return self.wording.call(self.version, names.ident(role), names.action(role), meta)
+
+    def _each_target(self) -> Iterator[Frame]:
+        """Those that an earlier attempt has made, then more."""
+        yield from self._targets
+        for target in self._more:
+            self._targets.append(target)
+            yield target
+
+    def _every_target(self) -> Iterator[Frame]:
+        """Frames to damage, the most telling first: operators fit some only."""
+        action, ident = self.names.action("t").encode(), self.names.ident("t")
+        yield self._call("t")
+        yield self._call("t", b'"progressToken":"%b"' % action)
+        for text in (
+            b'"id":%b,"method":"tools/list","params":{"cursor":""}' % ident,
+            b'"method":"notifications/cancelled","params":{"requestId":"none","reason":"x"}',
+            b'"method":"notifications/progress","params":'
+            b'{"progressToken":"none","progress":1,"total":2}',
+            b'"id":"none","result":{}',
+            b'"id":"none","error":{"code":-32603,"message":"none"}',
+            b'"method":"example.com/note","params":{"_meta":{}}',
+        ):
+            yield Frame(b'{"jsonrpc":"2.0",%b}\n' % text, self.names.action("t"))
+
+
+def tempting(data: bytes, wording: Wording) -> bool:
+    """Whether a lenient reader would still find every word that it acts on."""
+    for line in data.split(b"\n"):
+        text = line.decode("utf-8", "replace")
+        if '"id"' in text and '"method"' in text and not _whole(text, wording):
+            return False
+    return True
+
+
+def _whole(text: str, wording: Wording) -> bool:
+    try:
+        value = _LENIENT.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(value, dict) or not {"method", "id"} <= value.keys():
+        return False
+    if value.get("jsonrpc") != "2.0":
+        return False
+    if value["method"] != "tools/call":
+        return value["method"] in _METHODS
+    return _callable(value.get("params"), wording, spoiled=_LOST in text)
+
+
+def _callable(params: object, wording: Wording, *, spoiled: bool) -> bool:
+    """Whether a tool would do what ``params`` say; ``spoiled``: bytes of the text were no UTF-8."""
+    if not isinstance(params, dict) or json.dumps(params.get("name")).encode() != wording.tool:
+        return False
+    if not wording.key:
+        return True
+    arguments = params.get("arguments")
+    if not isinstance(arguments, dict) or wording.key not in arguments:
+        return False
+    return not spoiled or _lost_in_the_name(arguments, wording)
+
+
+def _lost_in_the_name(arguments: Mapping[str, object], wording: Wording) -> bool:
+    """Whether bad bytes are where any bytes will do: a folder that is not there is no lenience."""
+    before, _, behind = wording.value.partition("{nonce}")
+    name = str(arguments[wording.key])
+    others = [value for key, value in arguments.items() if key != wording.key]
+    return (
+        name.startswith(before)
+        and name.endswith(behind)
+        and _LOST not in json.dumps(others, ensure_ascii=False)
+    )

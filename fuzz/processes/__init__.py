@@ -1,0 +1,1 @@
+"""Processes of our own: children, signals, hang detection, standard streams, memory."""

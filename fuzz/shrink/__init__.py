@@ -1,0 +1,1 @@
+"""Make an input smaller while it keeps what it shows."""

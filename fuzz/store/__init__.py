@@ -1,0 +1,1 @@
+"""Findings and reproducers on disk: written whole, scanned, with secrets removed."""

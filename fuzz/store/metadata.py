@@ -1,0 +1,166 @@
+"""What is written beside the bytes of a reproducer, and how it is checked.
+
+The key insight: a reproducer outlives the code that made it, so its metadata is read as strictly as
+hostile input: every field has a type, nothing unknown is let through, and the hash of the bytes
+tells whether they are still those that were filed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from wirefence.fuzz.store.redaction import HIDDEN, Redactor, without_secrets
+from wirefence.oracles.records import Finding
+from wirefence.strategies.records import Case, Direction, Version
+from wirefence.targets.command.records import Launch
+
+__all__ = ["PYTHON", "Command", "Metadata", "Status", "decode", "describe", "encode", "redact"]
+
+Status = Literal["open", "fixed", "upstream"]
+"""``open``: fails and is ours to mend. ``fixed``: must pass for ever. ``upstream``: fails, and a
+dependency or a foreign server is to mend it."""
+
+Size = Annotated[int, msgspec.Meta(ge=0)]
+Digest = Annotated[str, msgspec.Meta(pattern=r"^(?:[0-9a-f]{64})?$")]
+Sides = Annotated[tuple[str, ...], msgspec.Meta(max_length=2)]
+Day = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+
+
+PYTHON = "{python}"
+"""Stands in a command for the interpreter that runs Wirefence: each machine has it elsewhere."""
+
+
+class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A launch command, without its secrets. Redacted variables are inherited when it is rerun.
+
+    The word :data:`PYTHON` is the interpreter that runs Wirefence.
+    """
+
+    argv: tuple[str, ...]
+    env: dict[str, str | None] = {}
+    cwd: str | None = None
+
+    def launch(self) -> Launch:
+        """The command to start. Raises ValueError where a secret was redacted from ``argv``."""
+        if any(HIDDEN in word for word in self.argv):
+            raise ValueError("its command held a secret, which is not kept")
+        env = {name: value for name, value in self.env.items() if HIDDEN not in (value or "")}
+        argv = tuple(sys.executable if word == PYTHON else word for word in self.argv)
+        return Launch(argv, env, Path(self.cwd) if self.cwd else None)
+
+
+class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything about a reproducer but its bytes.
+
+    ``size`` and ``sha256`` are of the bytes beside it, ``original_size`` of the input that was
+    found. ``replaces`` is the hash of the bytes that were there before and may still be, if their
+    replacement was cut short. ``cuts`` are the offsets at which the writer paused, ``direction``
+    says who wrote. A launch command stands in ``command``, with what the gate was told about it in
+    ``options``. A difference has its two ``sides`` as ``wirefence compare`` spells them, and in
+    ``options`` the interpreter and the form of reading.
+    """
+
+    oracle: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z-]*$")]
+    rule: str
+    signature: Annotated[str, msgspec.Meta(min_length=1)]
+    summary: str
+    target: Annotated[str, msgspec.Meta(min_length=1)]
+    status: Status
+    first_seen: Day
+    protocol: Version
+    direction: Direction = "client-to-server"
+    damage: tuple[str, ...] = ()
+    cuts: tuple[int, ...] = ()
+    size: Size
+    original_size: Size
+    sha256: Digest
+    replaces: Digest = ""
+    versions: dict[str, str] = {}
+    command: Command | None = None
+    options: dict[str, str] = {}
+    sides: Sides = ()
+    note: str = ""
+
+    def finding(self) -> Finding:
+        """The finding that the reproducer shows."""
+        return Finding(self.oracle, self.rule, self.target, self.signature, self.summary)
+
+    def holds(self, data: bytes) -> bool:
+        """Whether ``data`` are the bytes that this describes (or those that it replaces)."""
+        return hashlib.sha256(data).hexdigest() in (self.sha256, self.replaces)
+
+
+def describe(  # noqa: PLR0913 - one for each thing that may be known of a finding
+    found: Finding,
+    case: Case,
+    *,
+    versions: Mapping[str, str],
+    launch: Launch | None = None,
+    options: Mapping[str, str] | None = None,
+    sides: tuple[str, ...] = (),
+    status: Status = "open",
+    note: str = "",
+) -> Metadata:
+    """Metadata for a finding that ``case`` shows, seen today."""
+    return Metadata(
+        oracle=found.oracle,
+        rule=found.rule,
+        signature=found.signature,
+        summary=without_secrets(found, Redactor.of(launch)).summary if launch else found.summary,
+        target=found.target,
+        status=status,
+        first_seen=datetime.now(UTC).date().isoformat(),
+        protocol=case.version,
+        direction=case.direction,
+        damage=case.damages(),
+        cuts=case.cuts,
+        size=len(case.data),
+        original_size=len(case.data),
+        sha256=hashlib.sha256(case.data).hexdigest(),
+        versions=dict(versions),
+        command=redact(launch) if launch else None,
+        options=dict(options or {}),
+        sides=sides,
+        note=note,
+    )
+
+
+def encode(metadata: Metadata) -> bytes:
+    """Metadata as JSON that a diff shows well; ASCII only, so that no terminal is at risk."""
+    content = msgspec.to_builtins(metadata)
+    kept = {name: value for name, value in content.items() if name in _ALWAYS or _told(name, value)}
+    return (json.dumps(kept, indent=1) + "\n").encode()
+
+
+_ALWAYS = {"cuts", "damage", "size", "original_size", "versions", "rule", "summary"}
+
+
+def _told(name: str, value: object) -> bool:
+    return bool(value) and (name, value) != ("direction", "client-to-server")
+
+
+def decode(content: bytes) -> Metadata:
+    """Read metadata. Raises ValueError that names the field which is wrong."""
+    try:
+        return msgspec.json.decode(content, type=Metadata)
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from error
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def redact(launch: Launch) -> Command:
+    """A command without what its words, its variables and the environment give away as a secret."""
+    hide = Redactor.of(launch)
+    shown = hide.env(launch.env)
+    env = {name: value and shown[name] for name, value in launch.env.items()}
+    argv = tuple(PYTHON if word == sys.executable else word for word in hide.argv(launch.argv))
+    return Command(argv, env, str(launch.cwd) if launch.cwd else None)

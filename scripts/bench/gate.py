@@ -1,0 +1,274 @@
+"""How fast is the gate? Bad frames against good ones, by the same server in the same run.
+
+The key insight: servers and machines differ a hundredfold, so the only figure that travels is a
+ratio. What a server does with good requests that are simply pipelined is all that can be asked for;
+what it does with the very bytes of the bad ones, sent blindly, is all that can be had.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from scripts.bench.gate_peer import PEER, calls_per_second
+from wirefence.fuzz.gate.records import Facts, Nominee, Options
+from wirefence.fuzz.gate.server.discovery import learn
+from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready
+from wirefence.fuzz.gate.server.pipelined import Warm
+from wirefence.fuzz.gate.server.sent_trial import Parcel
+from wirefence.fuzz.gate.server.trial_copies import Copy, Remembered, Templates, like
+from wirefence.fuzz.gate.trials.generate import Maker
+from wirefence.fuzz.gate.trials.messages import INITIALIZED, Names, Wording, initialize
+from wirefence.fuzz.gate.trials.schedule import warm_turns
+from wirefence.targets.command.memory import cpu_of_group
+from wirefence.targets.command.records import Launch
+
+__all__ = ["measure"]
+
+_ROUNDS = 2
+_GROUPS = 30_000
+"""Trials of one measurement at most, as servers grow faster for a while."""
+_LONGEST = 3.0
+"""Seconds of one measurement: slow servers get through less of the trials."""
+_LOT = 1_000
+"""Trials of one write: the next is ready before the pipe has run empty."""
+_NOMINEE = Nominee("record", '{"action":"{nonce}"}')
+_GATEWAY = ("-m", "wirefence.targets.gateway", "--policy", "continue")
+_LOOP = """\
+import json, sys
+tool = {"name": "record", "inputSchema": {"properties": {"action": {"type": "string"}}}}
+results = {
+    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                   "serverInfo": {"name": "loop", "version": "1"}},
+    "tools/list": {"tools": [tool]},
+    "tools/call": {"content": [{"type": "text", "text": "done"}]},
+    "ping": {},
+}
+for line in sys.stdin.buffer:
+    try:
+        asked = json.loads(line)
+        reply = {"jsonrpc": "2.0", "id": asked["id"], "result": results[asked["method"]]}
+    except (ValueError, LookupError, TypeError, RecursionError):
+        continue
+    sys.stdout.write(json.dumps(reply) + "\\n")
+    sys.stdout.flush()
+"""
+_SDK = """\
+from mcp.server.mcpserver import MCPServer
+app = MCPServer("bench")
+@app.tool()
+def record(action: str) -> str:
+    return action
+app.run()
+"""
+_NODE = """\
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { z } from "zod";
+const server = new McpServer({ name: "bench", version: "1" });
+const done = async ({ action }) => ({ content: [{ type: "text", text: action }] });
+server.registerTool("record", { inputSchema: { action: z.string() } }, done);
+await server.connect(new StdioServerTransport());
+"""
+
+
+def measure() -> dict[str, object]:
+    """Frames per second of wall time and their ratios, for each server at hand.
+
+    ``good`` are calls and pings, all in the pipe at once. ``bad, blindly`` are the frames of the
+    damage vocabulary in one write, nothing read into the replies. ``in the pipe`` is the gate with
+    trials that were made before: sent, waited for, and led back to their trials. ``judged`` is the
+    gate as it is: trials are made, judged, and sent again as copies while new ones are made. The
+    peer's rate is that of the calls which reach the server. Processor time is of gate and server
+    together: a busy machine spoils ratios of wall time.
+    """
+    figures: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, launch in _servers(Path(folder)):
+            figures |= {f"{name}: {what}": said for what, said in _figures(launch, folder).items()}
+    return figures
+
+
+def _figures(launch: Launch, folder: str) -> dict[str, object]:
+    rates = _rates(launch)
+    peer = calls_per_second(launch, Path(folder))
+    said: dict[str, object] = {
+        "good frames/s, pipelined": round(rates.good),
+        "bad frames/s, blindly": round(rates.blind),
+        "gate, frames/s in the pipe": round(rates.piped),
+        "gate, frames/s judged": round(rates.judged),
+        "of these in trials made anew": f"{rates.fresh:.0%}",
+        "gate, processor us/frame": round(rates.cpu * 1e6),
+        "in the pipe against good": round(rates.piped / rates.good, 2),
+        "in the pipe against blindly": round(rates.piped / rates.blind, 2),
+    }
+    if isinstance(peer, str):
+        said[PEER] = peer
+    else:
+        said[f"{PEER}, calls/s"] = round(peer)
+        said[f"in the pipe against {PEER}"] = round(rates.piped / peer, 1)
+        said[f"judged against {PEER}"] = round(rates.judged / peer, 1)
+    return said
+
+
+def _servers(folder: Path) -> Iterator[tuple[str, Launch]]:
+    """Servers of this machine; that of the TypeScript SDK where ``node_modules`` is at hand."""
+    yield "loop", Launch((sys.executable, _script(folder, "loop.py", _LOOP)))
+    yield "gateway", Launch((sys.executable, *_GATEWAY))
+    # find_spec of a submodule imports its parents, which an older SDK has not.
+    if importlib.util.find_spec("mcp") and importlib.util.find_spec("mcp.server.mcpserver"):
+        yield "Python SDK", Launch((sys.executable, _script(folder, "sdk.py", _SDK)))
+    node, modules = shutil.which("node"), Path("node_modules")
+    if node and (modules / "@modelcontextprotocol" / "sdk").is_dir():
+        (folder / "node_modules").symlink_to(modules.absolute())
+        yield "TypeScript SDK", Launch((node, _script(folder, "sdk.mjs", _NODE)))
+
+
+def _script(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@dataclass(slots=True)
+class _Rates:
+    """Frames per second, each the best of some rounds; of the last, the share of frames made anew,
+    and the seconds of processor time of one frame.
+    """
+
+    good: float = 0.0
+    blind: float = 0.0
+    piped: float = 0.0
+    judged: float = 0.0
+    fresh: float = 0.0
+    cpu: float = 0.0
+
+
+def _rates(launch: Launch) -> _Rates:
+    """Measure one server, all ways in turn."""
+    lab = Lab(launch, Options(nominee=_NOMINEE, effects=("http",), policy="continue"), ahead=1)
+    try:
+        facts = learn(lab)
+        maker = Maker(facts, Wording.of(_NOMINEE), facts.version)
+        rates, made = _Rates(), _copies(maker, facts)
+        good = Parcel.of(ready(maker.good(1), facts.contract("strict")), facts.version)
+        goods = [good.renamed(number) for number in range(2, _GROUPS)]
+        bads = [each.parcel for each in made]
+        for _ in range(_ROUNDS):
+            rates.good = max(rates.good, _blindly(lab, maker, goods))
+            rates.blind = max(rates.blind, _blindly(lab, maker, bads))
+            rates.piped = max(rates.piped, _piped(lab, facts, made))
+            _judge(lab, facts, maker, rates)
+        return rates
+    finally:
+        lab.close()
+
+
+def _copies(maker: Maker, facts: Facts) -> list[Copy]:
+    """The vocabulary again and again under new names, as far as it can stay in the pipe."""
+    contract, numbers = facts.contract("strict"), count(1)
+    templates = Templates(numbers)
+    for trial in maker.damage(numbers):
+        if trial.warm:
+            templates.offer(ready(trial, contract))
+    return [*filter(None, (templates.copy() for _ in range(_GROUPS)))]
+
+
+def _blindly(lab: Lab, maker: Maker, parcels: Sequence[Parcel]) -> float:
+    """Frames per second where the pipe is kept full, and only the sentinels are looked for."""
+    watched = lab.fresh()
+    try:
+        session = watched.session
+        hello = Names(0).ident("h")
+        version = b'"%b"' % maker.version.encode()
+        session.send(initialize(version, hello).raw + INITIALIZED.raw)
+        session.wait_for([hello.strip(b'"')], lab.options.start_patience)
+        began = time.monotonic()
+        late = began + _LONGEST
+        last: list[bytes] = []
+        for at in range(0, len(parcels), _LOT):
+            lot = parcels[at : at + _LOT]
+            session.send(b"".join(each.data for each in lot))
+            session.wait_for(last, late - time.monotonic())
+            last = [_sentinel(lot[-1])]
+            if time.monotonic() > late:
+                break
+        session.wait_for(last, late - time.monotonic())
+        spent = time.monotonic() - began
+        done = (each for each in parcels if _sentinel(each) in session.answered)
+        return sum(each.data.count(b"\n") for each in done) / spent
+    finally:
+        watched.stop()
+
+
+def _sentinel(parcel: Parcel) -> bytes:
+    return Names(parcel.number).ident("s").strip(b'"')
+
+
+def _piped(lab: Lab, facts: Facts, trials: Sequence[Ready]) -> float:
+    """Frames per second of the screen: sent, waited for, and led back to their trials.
+
+    The clock stops when nothing new is sent: what is waited for at the end is no part of a rate.
+    """
+    warm = Warm(lab, facts)
+    try:
+        warm.open()
+        began = time.monotonic()
+        late, frames = began + _LONGEST, 0
+        rates: list[float] = []
+
+        def source() -> Iterator[Ready]:
+            yield from trials
+            rates.append(frames / (time.monotonic() - began))
+
+        def is_late() -> bool:
+            now = time.monotonic()
+            if now > late:
+                rates.append(frames / (now - began))
+            return now > late
+
+        for prepared, _ in warm.screen(source(), is_late):
+            frames += _frames(prepared)
+        return rates[0]
+    finally:
+        warm.close()
+
+
+def _frames(prepared: Ready) -> int:
+    if isinstance(prepared, Copy):
+        return prepared.parcel.data.count(b"\n")
+    return prepared.trial.case.data.count(b"\n", prepared.trial.opening)
+
+
+def _judge(lab: Lab, facts: Facts, maker: Maker, rates: _Rates) -> None:
+    """Frames per second with all work on them."""
+    warm, known, numbers = Warm(lab, facts), Remembered(facts), count(1)
+    contract = facts.contract("strict")
+    frames = fresh = 0
+    try:
+        pid = warm.open()
+        began, cpu = time.monotonic(), time.process_time() + cpu_of_group(pid)
+        late = began + _LONGEST
+        made = (
+            ready(trial, contract) for turn in count() for trial in warm_turns(maker, turn, numbers)
+        )
+        templates = Templates(numbers)
+        for prepared, seen in warm.screen(
+            made, lambda: time.monotonic() > late, templates=templates
+        ):
+            known.judge(prepared, seen)
+            frames += _frames(prepared)
+            fresh += 0 if like(prepared).trial.origin else _frames(prepared)
+        rate = frames / (time.monotonic() - began)
+        cpu = time.process_time() + cpu_of_group(pid) - cpu
+        if rate > rates.judged:
+            rates.judged, rates.fresh, rates.cpu = rate, fresh / frames, cpu / frames
+    finally:
+        warm.close()

@@ -1,0 +1,183 @@
+"""Figures of speed: how fast are the grammar, the judge, the parser loop and the gateway?
+
+The key insight: machines differ and are shared, so every figure is CPU time of this process, and
+what must be near the parsers' own speed is a ratio within one run.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from itertools import islice
+
+from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.examination.examiner import Examiner
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.json_text import json_text
+from wirefence.strategies.records import Case, Frame
+from wirefence.strategies.sessions import session
+from wirefence.strategies.source import RandomSource
+from wirefence.targets.gateway.session import factory
+from wirefence.targets.harness import run
+from wirefence.targets.parsers.configs import BY_NAME, CONFIGS
+from wirefence.targets.parsers.outcomes import dangerous, outcomes
+
+__all__ = ["as_table", "as_text", "measure"]
+
+_ROUNDS = 5
+_MILLION = 1_000_000
+
+
+def measure() -> dict[str, object]:
+    """Measure everything; rates are per second of CPU time on one core."""
+    return {
+        "grammar, frames/s": _grammar(),
+        "grammar, damaged sessions/s": _damaged(),
+        "grammar, JSON texts/s": _texts(),
+        "judge, frames/s": _judge(_good),
+        "judge, frames/s of about 300 bytes": _judge(_longer),
+        "judge, frames/s of 300 bytes and 60 values": _judge(_dense),
+        "gateway over orjson, sessions/s": _gateway(),
+        "parser loop, cost against the parsers alone": _loop(),
+        "campaign, cases/s in one process": _campaign(),
+    }
+
+
+def _best(work: Callable[[], int]) -> float:
+    """The best rate of several rounds, since noise only ever adds time."""
+    rates = []
+    for _ in range(_ROUNDS):
+        begun = time.process_time()
+        count = work()
+        rates.append(count / (time.process_time() - begun))
+    return round(max(rates), 1)
+
+
+def _good(source: RandomSource) -> Case:
+    return session(source, "2025-11-25", damage=None, prefix="b-")
+
+
+def _grammar() -> float:
+    source = RandomSource(random.Random(1))
+    return _best(lambda: sum(len(_good(source).frames) for _ in range(2_000)))
+
+
+def _damaged() -> float:
+    number = iter(range(_MILLION))
+    return _best(lambda: sum(1 for _ in range(20) for _ in block(1, next(number))))
+
+
+def _texts() -> float:
+    source = RandomSource(random.Random(1))
+    return _best(lambda: sum(1 for _ in range(5_000) if json_text(source)))
+
+
+def _judge(make: Callable[[RandomSource], Case]) -> float:
+    """Rate of the judge; no session comes twice, since verdicts on equal frames are remembered."""
+    source = RandomSource(random.Random(2))
+    contract = Contract(policy="continue")
+    cases = iter([make(source).data for _ in range(300 * _ROUNDS)])
+
+    def work() -> int:
+        return sum(len(judge_session(data, contract).frames) for data in islice(cases, 300))
+
+    return _best(work)
+
+
+def _longer(source: RandomSource) -> Case:
+    """Frames of the grammar whose length is near 300 bytes."""
+    frames: list[Frame] = []
+    while len(frames) < 4:
+        frames += [each for each in _good(source).frames if 240 <= len(each.raw) <= 360]
+    return Case(tuple(frames))
+
+
+def _dense(source: RandomSource) -> Case:
+    """Calls with far more tokens than usual: many short values, some of them nested."""
+    items = b",".join(b'{"n":%d,"v":[%d,true]}' % (n, source.integer(0, 999)) for n in range(9))
+    call = (
+        b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"record",'
+        b'"arguments":{"action":"a","options":{"items":[%b]}}}}\n'
+    )
+    return Case(tuple(Frame(call % (source.integer(0, 10**6), items)) for _ in range(4)))
+
+
+_SESSION = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
+    b'"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}\n'
+    b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+    b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"record",'
+    b'"arguments":{"action":"a-1","note":"bench"}}}\n'
+)
+
+
+def _gateway() -> float:
+    opened = factory(parse=BY_NAME["orjson"].parse)
+
+    def sessions() -> int:
+        for _ in range(2_000):
+            opened(_ignore, _CONTRACT).feed(_SESSION)
+        return 2_000
+
+    return _best(sessions)
+
+
+_CONTRACT = Contract()
+
+
+def _ignore(tool: str, arguments: object) -> None:
+    """An executor that does nothing, so that the gateway alone is measured."""
+
+
+def _loop() -> float:
+    """CPU time of the N-way loop with canonical values, over that of bare parse calls."""
+    source = RandomSource(random.Random(3))
+    frames = [f.raw.rstrip(b"\n") for _ in range(300) for f in _good(source).frames]
+    documents = [raw for raw in dict.fromkeys(frames) if not dangerous(raw)]
+    ratios = []
+    for _ in range(_ROUNDS):
+        begun = time.process_time()
+        for raw in documents:
+            for config in CONFIGS:
+                try:  # noqa: SIM105 - a context manager would be most of what is measured
+                    config.parse(raw)
+                except Exception:  # noqa: BLE001, S110 - only the time of a refusal counts here
+                    pass
+        bare = time.process_time() - begun
+        begun = time.process_time()
+        for raw in documents:
+            outcomes(CONFIGS, raw)
+        ratios.append((time.process_time() - begun) / bare)
+    return round(min(ratios), 2)
+
+
+def _campaign() -> float:
+    factories = factory(parse=BY_NAME["orjson[strict]"].parse)
+    examiner = Examiner(CONFIGS, ())
+    number = iter(range(_MILLION))
+
+    def work() -> int:
+        cases = list(islice(block(3, next(number)), 64))
+        for case in cases:
+            examiner.examine(case)
+            run("bench", factories, case, Contract(version=case.version))
+        return len(cases)
+
+    return _best(work)
+
+
+def as_table(figures: dict[str, object]) -> str:
+    """Figures for people, one on a line."""
+    return "\n".join(f"{name:<48} {_shown(value):>12}" for name, value in figures.items())
+
+
+def _shown(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+def as_text(content: dict[str, object]) -> str:
+    """Figures for programs: indented JSON."""
+    return json.dumps(content, indent=1)
