@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from wirefence.targets.command.records import Launch
+from wirefence.targets.effects import files
 from wirefence.targets.effects.files import FileRecorder
 
 
@@ -18,6 +19,12 @@ def recorder(tmp_path: Path) -> FileRecorder:
     made = FileRecorder([tmp_path])
     made.wrap(Launch(("true",)))
     return made
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recorder waits for a write that has begun, however slow the machine is."""
+    monkeypatch.setattr(files, "_SETTLED", 60.0)
 
 
 def touch(path: Path) -> None:
@@ -30,6 +37,7 @@ def contents(recorder: FileRecorder) -> list[bytes]:
     return [each.content for each in recorder.take()]
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_write_whose_time_shows_before_its_size_is_told_once(tmp_path: Path, recorder):
     acts = tmp_path / "acts"
     acts.write_bytes(b"one\n")
@@ -65,6 +73,7 @@ def test_other_bytes_of_the_same_size_are_told_whole(tmp_path: Path, recorder):
     assert contents(recorder) == [b"new!"]
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_log_that_was_there_before_is_not_told_again(tmp_path: Path):
     log = tmp_path / "log"
     log.write_bytes(b"before\n")
@@ -86,6 +95,7 @@ def test_a_log_that_was_there_before_is_not_told_again(tmp_path: Path):
     assert seen == [b"two\n"]
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_file_that_is_made_and_then_filled_is_one_act(tmp_path: Path, recorder):
     made = tmp_path / "made"
     made.touch()
