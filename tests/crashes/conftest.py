@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -119,6 +120,8 @@ def wirefence(here: Path, capsys: pytest.CaptureFixture[str]) -> Wirefence:
 @pytest.fixture
 def git(here: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
     """A repository with one commit in the working folder; runs git there."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
     for name, value in (
         ("GIT_CONFIG_GLOBAL", os.devnull),
         ("GIT_CONFIG_NOSYSTEM", "1"),

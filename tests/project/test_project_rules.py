@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,8 @@ def plant(root: Path, name: str, text: str) -> Path:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_this_checkout_keeps_the_rule(rule):
+    if rule is rules.machine_traces and shutil.which("git") is None:
+        pytest.skip("git is not installed, and knows which files belong to the checkout")
     assert rule(ROOT) == []
 
 
