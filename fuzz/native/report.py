@@ -36,8 +36,10 @@ _TOOL_PLACE = re.compile(
 )
 _INTERPRETER = re.compile(
     r"^(?:_?PyEval_|_?PyObject_(?:\w*Call|Vectorcall|MakeTpCall)|_?PyVectorcall|_?PyFunction_"
-    r"|cfunction_|method_vectorcall|vectorcall_|type_call$|slot_tp_|object_vacall)"
+    r"|cfunction_|method_vectorcall|vectorcall_|type_call$|slot_tp_|object_vacall"
+    r"|(?:lib)?python[\d.]*t?(?:\.so[\d.]*)?\+0x)"
 )
+"""Calls of the interpreter; where a distribution has stripped it of names, its file and offset."""
 
 
 @dataclass(frozen=True, slots=True)
