@@ -23,18 +23,18 @@ from wirefence.targets.errors import TargetError
 __all__ = ["COMMANDS", "cli", "main"]
 
 COMMANDS = {
-    "campaign": "Run cases until the budget is spent; exit 1 if there are new findings.",
-    "fuzz": "Fuzz TARGET by coverage until the time is over; exit 1 if there are new findings.",
-    "explain": "Show what the judge, every parser and the gateway make of FILE ('-' for stdin).",
-    "minimize": "Make findings as small as they can be, keeping what each shows.",
+    "campaign": "Run generated cases against parsers and gateways; exit 1 for new findings.",
+    "fuzz": "Run a coverage-guided libFuzzer target; exit 1 for new findings.",
+    "explain": "Show how the judge, each parser and the gateway read FILE ('-' for stdin).",
+    "minimize": "Shrink findings; each keeps the fault that it shows.",
     "replay": "Replay reproducers: FIXED, STILL FAILING, CHANGED or ERROR for each.",
     "crashes": "List, show, add, commit, mark and prune reproducers.",
-    "nightly": "Replay, run a campaign, minimize what is new, and commit it where asked.",
-    "quirks": "Probe every installed parser's quirks and compare them with the stored ones.",
-    "compare": "Compare parsers: does any input change meaning from OLD to NEW?",
-    "gate": "Start COMMAND over and over, send it what must be rejected, and watch what it does.",
+    "nightly": "Replay reproducers, run a campaign, and minimize new findings; can commit them.",
+    "quirks": "Probe the quirks of the installed parsers and compare them with the stored ones.",
+    "compare": "Compare parsers: does any input change its meaning from OLD to NEW?",
+    "gate": "Test a stdio server: send it invalid input and check that nothing acts on it.",
 }
-"""The commands and what ``--help`` says of each without importing it.
+"""The commands and what ``--help`` shows for each without importing it.
 
 Each is ``command`` in the module of its name in ``wirefence.fuzz.commands``.
 """
@@ -78,7 +78,7 @@ def _check_place() -> None:
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="wirefence")
 def cli() -> None:
-    """Find bytes that should be rejected and act, and texts that parsers read differently."""
+    """Find bytes that JSON-RPC servers should reject and act on, or parsers read differently."""
 
 
 def main() -> None:

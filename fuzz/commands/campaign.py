@@ -12,6 +12,7 @@ from wirefence.fuzz.campaign.campaign import Budget, campaign
 from wirefence.fuzz.campaign.report import as_json, as_table, fan_out
 from wirefence.fuzz.commands.options import (
     FORMAT,
+    GLOSSARY,
     LONG,
     PATIENCE_OPTION,
     PLACE,
@@ -40,12 +41,12 @@ __all__ = ["command"]
 _HYPOTHESIS_CASES = 100
 
 
-@click.command("campaign")
-@click.option("--seconds", type=Seconds(most=LONG), help="How long. Default: 60.")
+@click.command("campaign", epilog=GLOSSARY)
+@click.option("--seconds", type=Seconds(most=LONG), help="Time budget. Default: 60.")
 @click.option(
     "--cases",
     type=click.IntRange(min=1),
-    help="How many cases to generate, behind those that are given.",
+    help="Number of cases to generate, after the given cases.",
 )
 @click.option("--seed", default="0", show_default=True, help="An integer, or 'random'.")
 @TARGET
@@ -56,14 +57,16 @@ _HYPOTHESIS_CASES = 100
     type=PLACE,
     help="Your own inputs: a file or a folder; repeatable.",
 )
-@click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
+@click.option(
+    "--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Number of processes."
+)
 @PATIENCE_OPTION
 @click.option(
     "--out",
     type=PLACE,
     default=Path(".wirefence/findings"),
     show_default=True,
-    help="Where findings are kept.",
+    help="Directory for findings.",
 )
 @FORMAT
 def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
@@ -77,10 +80,10 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     out: Path,
     form: str,
 ) -> int:
-    """Run cases until the budget is spent; exit 1 if there are new findings.
+    """Run generated cases against parsers and gateways; exit 1 for new findings.
 
-    Given cases come first and are not counted by --cases: committed crashes, corpora, and 100 of
-    Hypothesis. Cases of the random grammar are generated then.
+    Given cases run first: committed reproducers, the --corpus, and 100 cases from Hypothesis.
+    Generated cases follow until --seconds or --cases is reached; --cases counts only those.
     """
     budget = _budget(seconds, cases, workers, patience)
     plan = Plan(targets or DEFAULT_TARGETS, _seed(seed))

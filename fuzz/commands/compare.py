@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from wirefence.fuzz.commands.options import LONG, PLACE, Seconds, write
+from wirefence.fuzz.commands.options import GLOSSARY, LONG, PLACE, Seconds, write
 from wirefence.fuzz.compare.accept import Accepted, accepted, marked, record, writable
 from wirefence.fuzz.compare.corpus import unreadable
 from wirefence.fuzz.compare.formats import FORMATS
@@ -30,7 +30,7 @@ __all__ = ["command"]
 _EVERY = 5.0
 
 
-@click.command("compare")
+@click.command("compare", epilog=GLOSSARY)
 @click.argument("specs", nargs=-1, metavar="OLD NEW [MORE...]")
 @click.option("--python", help="Interpreter of all sides: a version such as 3.11, or a path.")
 @click.option(
@@ -41,19 +41,24 @@ _EVERY = 5.0
 )
 @click.option("--seconds", type=Seconds(most=LONG), default=120.0, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--workers", type=click.IntRange(1, 64), help="Processes of each side.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Number of processes for each side.")
 @click.option(
     "--accept",
     type=PLACE,
-    help="Reviewed differences; written for review where the file is absent.",
+    help="File of reviewed differences; created for review if it does not exist.",
 )
 @click.option(
     "--out",
     type=PLACE,
-    help="Keep the smallest input of each class there, for wirefence crashes commit --from.",
+    help="Keep the smallest input of each class here, for wirefence crashes commit --from.",
 )
-@click.option("--input", "only", multiple=True, help="Compare only this: hex, as in 5b*995+5d*995.")
-@click.option("--cache", type=PLACE, help="Where environments are kept.")
+@click.option(
+    "--input",
+    "only",
+    multiple=True,
+    help="Compare only this input: hexadecimal, as in 5b*995+5d*995.",
+)
+@click.option("--cache", type=PLACE, help="Directory for environments.")
 @click.option(
     "--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True
 )
@@ -70,11 +75,11 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     cache: Path | None,
     form: str,
 ) -> int:
-    """Compare parsers: does any input change meaning from OLD to NEW?
+    """Compare parsers: does any input change its meaning from OLD to NEW?
 
     A side is a requirement (orjson==3.9.14), a library (json, simplejson), a wheel or directory,
-    python:3.13, or node. Exit 0 where nothing but messages differs, 1 where behaviour differs, 2
-    where a side cannot be had, or where an interrupt came before any difference.
+    python:3.13, or node. Exit 0 if behaviour is equal (error messages may differ), 1 if it differs,
+    2 if a side cannot be prepared or an interrupt comes before the first difference.
     """
     if len(specs) < 2:
         raise UsageError("a comparison takes two sides or more", "name OLD and NEW")

@@ -40,7 +40,7 @@ _ON_FILE = click.option(
     help="The directory of reproducers.",
 )
 _WHERE = "The directory of findings."
-_BRANCH = click.option("--branch", default="", help="Commit there; made if need be.")
+_BRANCH = click.option("--branch", default="", help="Branch to commit to; created if absent.")
 
 
 @click.group("crashes")
@@ -52,7 +52,7 @@ def command() -> None:
 @_ON_FILE
 @FORMAT
 def list_command(folder: Path, form: str) -> int:
-    """List reproducers, and whatever else lies in their directory. Exit 1 for such problems."""
+    """List reproducers, and other files in their directory. Exit 1 for such problems."""
     shelf = scan(folder)
     write(as_json(shelf) if form == "json" else as_list(shelf))
     return FOUND if shelf.problems else NOTHING
@@ -62,7 +62,7 @@ def list_command(folder: Path, form: str) -> int:
 @click.argument("names", nargs=-1, required=True, metavar="FILE|ID...")
 @_ON_FILE
 def show_command(names: tuple[str, ...], folder: Path) -> int:
-    """Show everything about reproducers or findings; bytes are escaped and cut."""
+    """Show the bytes and metadata of reproducers or findings; long values are cut."""
     write("\n".join(one(entry) for entry in pick(names, (folder, FINDINGS, GATE))))
     return NOTHING
 
@@ -70,16 +70,18 @@ def show_command(names: tuple[str, ...], folder: Path) -> int:
 @command.command("add", context_settings={"ignore_unknown_options": False})
 @click.argument("file", type=PLACE, required=False)
 @click.argument("launch", nargs=-1, metavar="[-- COMMAND...]")
-@click.option("--target", default="", help="Where it shows; 'parsers': how all parsers split.")
-@click.option("--sides", nargs=2, metavar="OLD NEW", help="Where two parsers differ.")
+@click.option("--target", default="", help="Target that shows it; 'parsers': all parsers.")
+@click.option("--sides", nargs=2, metavar="OLD NEW", help="Two parsers that differ on it.")
 @click.option("--python", default="", help="Interpreter of both sides, as in wirefence compare.")
-@click.option("--signature", default="", help="Only findings whose signature holds this.")
+@click.option("--signature", default="", help="Only findings whose signature contains this.")
 @click.option("--status", type=_STATUS, default="open", show_default=True)
 @click.option("--note", default="", help="A sentence for the reader.")
-@click.option("--version", "versions", multiple=True, metavar="NAME=VERSION", help="Of a server.")
-@click.option("--classes", is_flag=True, help="One for each known divergence of the parsers.")
+@click.option(
+    "--version", "versions", multiple=True, metavar="NAME=VERSION", help="Version of a server."
+)
+@click.option("--classes", is_flag=True, help="Store one for each known divergence of the parsers.")
 @click.option("--minimize/--as-it-is", "smaller", default=True, show_default=True)
-@click.option("--commit", "and_commit", is_flag=True, help="Commit them at once.")
+@click.option("--commit", "and_commit", is_flag=True, help="Commit the new reproducers.")
 @_BRANCH
 @_FOLDER
 @PATIENCE_OPTION
@@ -100,10 +102,9 @@ def add_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     folder: Path,
     patience: float,
 ) -> int:
-    """Run FILE against a target and file what it shows, minimized.
+    """Run FILE against a target and store what it shows as a minimized reproducer.
 
-    The target is --target, the COMMAND of a server, or two --sides. Refused is what is known by
-    its signature.
+    The target is --target, the COMMAND of a server, or two --sides. A known signature is refused.
     """
     if (file is None) != classes:
         raise click.UsageError("give FILE or --classes")
@@ -143,8 +144,8 @@ def _pair(text: str) -> tuple[str, str]:
 @command.command("commit")
 @click.argument("names", nargs=-1, metavar="[FILE|ID]...")
 @click.option("--from", "source", type=SOURCE, default=FINDINGS, show_default=True, help=_WHERE)
-@click.option("--each", is_flag=True, help="Also further symptoms of the same fault.")
-@click.option("--message", "-m", default="", help="Default: made of what they show.")
+@click.option("--each", is_flag=True, help="Also commit further symptoms of a known fault.")
+@click.option("--message", "-m", default="", help="Default: names the findings.")
 @_BRANCH
 @_FOLDER
 @PATIENCE_OPTION
@@ -159,10 +160,10 @@ def commit_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
 ) -> int:
     """Copy findings to the directory of reproducers and make one git commit of them.
 
-    Default: all below --from; minimize them first. Refused is what is known by its signature, is
-    another symptom of a fault, or does not replay in a fresh process: exit 1. What is known as
-    fixed and comes back by other bytes is taken. A dirty index is refused as a whole: exit 2. Never
-    pushes.
+    Default: all findings in --from. Minimize them first. A finding is refused (exit 1) if its
+    signature is known, if it is another symptom of a known fault, or if a fresh process does not
+    reproduce it. A finding of a fixed fault that returned is accepted. Staged changes in the index
+    are refused (exit 2). Never pushes.
     """
     # Said before the work rather than behind it.
     Repository.around(folder).refuse_dirty_index()
@@ -203,13 +204,13 @@ def mark_command(name: str, status: Status, folder: Path) -> int:
 
 
 @command.command("prune")
-@click.option("--write", "really", is_flag=True, help="Do it; without, only say what would go.")
+@click.option("--write", "really", is_flag=True, help="Remove the files. Default: only list them.")
 @click.option("--findings", type=SOURCE, default=FINDINGS, show_default=True, help=_WHERE)
 @_ON_FILE
 def prune_command(really: bool, findings: Path, folder: Path) -> int:
-    """Take away what is redundant: leftovers of kills, and findings that are reproducers already.
+    """Remove redundant files: leftovers of killed runs, and findings that are reproducers already.
 
-    Nothing goes whose bytes are not kept elsewhere. Exit 1 for problems that are left.
+    Only bytes that are also kept elsewhere are removed. Exit 1 for problems that remain.
     """
     done = prune(folder, findings, really=really)
     write("\n".join(done.lines) or "Nothing is redundant.")

@@ -32,9 +32,9 @@ _EVERY = 5.0
 def command(
     file: str, protocol: str | None, targets: tuple[str, ...], patience: float, form: str
 ) -> int:
-    """Show what the judge, every parser and the gateway make of FILE ('-' for stdin).
+    """Show how the judge, each parser and the gateway read FILE ('-' for stdin).
 
-    FILE holds raw stdin bytes: one frame, or a session. Exit 1 if that shows findings.
+    FILE holds raw stdin bytes: one frame or a session. Exit 1 for findings.
     """
     case = _case(file, protocol)
     with redirect_stdout(sys.stderr):

@@ -37,22 +37,24 @@ __all__ = ["command"]
 @click.command("fuzz")
 @click.argument("name", metavar="TARGET", type=click.Choice(NAMES))
 @click.option("--seconds", type=Seconds(1, LONG), default=60.0, show_default=True)
-@click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
+@click.option(
+    "--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Number of processes."
+)
 @click.option(
     "--corpus",
     type=Place(path_type=Path, file_okay=False),
-    help="Read and added to. Default: .wirefence/corpus/TARGET.",
+    help="Corpus to read and extend. Default: .wirefence/corpus/TARGET.",
 )
 @click.option(
     "--merge",
     "sources",
     multiple=True,
     type=Place(path_type=Path, exists=True, file_okay=False),
-    help="First add inputs of this folder that cover something new; repeatable.",
+    help="Add inputs of this folder that give new coverage first; repeatable.",
 )
 @TARGET
 @click.option("--seed", type=click.IntRange(1, (1 << 32) - 1), default=1, show_default=True)
-@click.option("--native", is_flag=True, help="Fuzz instrumented builds of C parsers.")
+@click.option("--native", is_flag=True, help="Use instrumented builds of the C parsers.")
 @click.option(
     "--sanitizer", type=click.Choice(["none", "address"]), default="none", show_default=True
 )
@@ -61,7 +63,7 @@ __all__ = ["command"]
     type=PLACE,
     default=Path(".wirefence/findings"),
     show_default=True,
-    help="Where findings are kept.",
+    help="Directory for findings.",
 )
 @PATIENCE_OPTION
 @FORMAT
@@ -79,10 +81,11 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     patience: float,
     form: str,
 ) -> int:
-    """Fuzz TARGET by coverage until the time is over; exit 1 if there are new findings.
+    """Run a coverage-guided libFuzzer target; exit 1 for new findings.
 
-    TARGET is fuzz_parsers, fuzz_gateway, fuzz_session, fuzz_judge or fuzz_transcript. A second
-    start goes on from the corpus. --target limits what the inputs are given to.
+    TARGET is fuzz_parsers, fuzz_gateway, fuzz_session, fuzz_judge or fuzz_transcript. Each run
+    continues from the corpus of the last one. --target limits which parsers or gateways get the
+    inputs.
     """
     if sanitizer != "none" and not native:
         raise UsageError("--sanitizer watches native builds only", "add --native")

@@ -10,7 +10,7 @@ from typing import get_args
 
 import click
 
-from wirefence.fuzz.commands.options import LONG, Place, Seconds, write
+from wirefence.fuzz.commands.options import GLOSSARY, LONG, Place, Seconds, write
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
 from wirefence.fuzz.gate.client.run import gate_client, named
 from wirefence.fuzz.gate.records import Budget, Nominee, Options, Report
@@ -39,23 +39,23 @@ _FOLDER = Place(path_type=Path, file_okay=False)
 _FORMS = {"table": as_table, "json": as_json, "markdown": formats.markdown}
 
 
-@click.command("gate", context_settings={"ignore_unknown_options": False})
+@click.command("gate", epilog=GLOSSARY, context_settings={"ignore_unknown_options": False})
 @click.argument("words", nargs=-1, metavar="-- COMMAND [ARG]...", type=click.UNPROCESSED)
 @click.option(
     "--budget",
     type=click.Choice(get_args(Budget)),
     default="quick",
     show_default=True,
-    help="30 s, 5 minutes or an hour of new trials.",
+    help="Time budget: 30 s, 5 minutes or an hour.",
 )
-@click.option("--seconds", type=Seconds(most=LONG), help="Another number of seconds.")
-@click.option("--tool", help="A tool that is safe to call.")
+@click.option("--seconds", type=Seconds(most=LONG), help="Time budget in seconds instead.")
+@click.option("--tool", help="A tool that is safe to call many times.")
 @click.option(
     "--args",
     "arguments",
     default="{}",
     show_default=True,
-    help="Its arguments, as JSON; {nonce} marks where a name for each call may go.",
+    help="Its arguments, as JSON; {nonce} is replaced by a unique name for each call.",
 )
 @click.option("--expect-tool", "expected", multiple=True, help="A tool that must be listed.")
 @click.option(
@@ -63,32 +63,36 @@ _FORMS = {"table": as_table, "json": as_json, "markdown": formats.markdown}
     type=click.Choice(get_args(Profile)),
     default="strict",
     show_default=True,
-    help="spec: only what the specifications demand.",
+    help="spec: only the rules of the specifications.",
 )
 @click.option(
     "--policy",
     type=click.Choice(get_args(Policy)),
-    help="What the server documents after a bad frame. Default: find out.",
+    help="What the server documents after a bad frame. Default: detected.",
 )
-@click.option("--protocol", type=click.Choice(VERSIONS), help="Default: the newest it speaks.")
+@click.option(
+    "--protocol",
+    type=click.Choice(VERSIONS),
+    help="MCP version. Default: the newest that the server speaks.",
+)
 @click.option(
     "--effects",
     multiple=True,
     type=click.Choice(NAMES),
-    help="Recorders of effects; repeatable. Default: those that fit.",
+    help="Effect recorders; repeatable. Default: all that fit the command.",
 )
 @click.option(
     "--watch",
     multiple=True,
     type=Place(path_type=Path, file_okay=False, exists=True),
-    help="Where files are effects; repeatable.",
+    help="Directory in which file changes are effects; repeatable.",
 )
 @click.option(
     "--env",
     "changes",
     multiple=True,
     metavar="NAME[=VALUE]",
-    help="Set a variable, or take it away; repeatable.",
+    help="Set or remove an environment variable; repeatable.",
 )
 @click.option("--cwd", type=_FOLDER, help="Working directory of the command.")
 @click.option(
@@ -96,18 +100,20 @@ _FORMS = {"table": as_table, "json": as_json, "markdown": formats.markdown}
     type=Seconds(),
     default=5.0,
     show_default=True,
-    help="Seconds for one reply.",
+    help="Seconds to wait for a reply.",
 )
 @click.option(
     "--start-patience",
     type=Seconds(),
     default=30.0,
     show_default=True,
-    help="Seconds for the first reply.",
+    help="Seconds to wait for the first reply.",
 )
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--client", is_flag=True, help="COMMAND is a client: be a hostile server to it.")
-@click.option("--attack", "attacks", multiple=True, help="With --client: this one; repeatable.")
+@click.option("--client", is_flag=True, help="COMMAND is a client: test it with a hostile server.")
+@click.option(
+    "--attack", "attacks", multiple=True, help="With --client: run only this attack; repeatable."
+)
 @click.option("--label", default="", help="Name of the server in signatures.")
 @click.option("--out", type=_FOLDER, default=GATE, show_default=True)
 @click.option(
@@ -115,10 +121,12 @@ _FORMS = {"table": as_table, "json": as_json, "markdown": formats.markdown}
     type=_FOLDER,
     default=Path("crashes"),
     show_default=True,
-    help="Committed reproducers, which are sent too.",
+    help="Committed reproducers, sent as trials.",
 )
-@click.option("--baseline", "expected_file", type=_FILE, help="Findings that are expected.")
-@click.option("--update-baseline", is_flag=True, help="Write what was found to --baseline.")
+@click.option("--baseline", "expected_file", type=_FILE, help="File of accepted findings.")
+@click.option(
+    "--update-baseline", is_flag=True, help="Write the findings of this run to --baseline."
+)
 @click.option("--junit", type=_FILE, help="Write a JUnit file.")
 @click.option("--sarif", type=_FILE, help="Write a SARIF file.")
 @click.option(
@@ -156,11 +164,11 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     sarif: Path | None,
     form: str,
 ) -> int:
-    """Start COMMAND over and over, send it what must be rejected, and watch what it does.
+    """Test a stdio server: send it invalid input and check that nothing acts on it.
 
-    Exit 0 if nothing is wrong (or all of it is in the baseline), 1 for findings, 2 for a command
-    that can't be talked to, and for a run that found nothing but is no pass: one that was
-    interrupted, or whose time was spent before each classic input was sent at each place.
+    Exit 0 if there are no findings outside the baseline, 1 if there are, 2 for no verdict: COMMAND
+    does not start or does not speak MCP, or the run found nothing and was cut short (interrupted,
+    or out of time before each classic input was sent at each place).
     """
     launch = _launch(words, changes, cwd)
     nominee = _nominee(tool, arguments)

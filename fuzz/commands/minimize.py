@@ -24,20 +24,22 @@ __all__ = ["command", "showing"]
 
 @click.command("minimize")
 @click.argument("names", nargs=-1, metavar="[FILE|ID]...")
-@click.option("--all", "everything", is_flag=True, help="All findings below --from.")
+@click.option("--all", "everything", is_flag=True, help="Minimize all findings in --from.")
 @click.option(
     "--seconds",
     type=Seconds(most=LONG),
-    help="Make each smaller for at most so long; it is shown before and after that.",
+    help="Time limit for each finding; its first and last run come on top.",
 )
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
     default=LIMIT,
     show_default=True,
-    help="At most so many inputs for each.",
+    help="Maximum number of inputs tried for each finding.",
 )
-@click.option("--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Processes.")
+@click.option(
+    "--workers", type=click.IntRange(1, 256), default=os.cpu_count, help="Number of processes."
+)
 @PATIENCE_OPTION
 @click.option(
     "--from",
@@ -56,10 +58,11 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     patience: float,
     folder: Path,
 ) -> int:
-    """Make findings as small as they can be, keeping what each shows.
+    """Shrink findings; each keeps the fault that it shows.
 
-    FILE is a .frame file, ID the beginning of its hash. Lines go first, then JSON values, tokens
-    and bytes. Interrupted, the best so far stays. Exit 1 if a finding does not show any more.
+    FILE is a .frame file, ID a prefix of its hash. Minimizing removes lines first, then JSON
+    values, tokens and bytes. After an interrupt the smallest form so far is kept. Exit 1 if a
+    finding is no longer reproduced.
     """
     if bool(names) == everything:
         raise UsageError("nothing was named, or names and --all", "name findings or give --all")

@@ -20,16 +20,18 @@ __all__ = ["command"]
     type=PLACE,
     default=Path("wirefence.toml"),
     show_default=True,
-    help="Its table [nightly] says what to do.",
+    help="File with the table [nightly].",
 )
-@click.option("--seconds", type=Seconds(1, LONG), help="Instead of the configured budget.")
-@click.option("--commit", "branch", default="", metavar="BRANCH", help="Commit new faults there.")
-@click.option("--check", is_flag=True, help="Only read the configuration, and show it.")
+@click.option("--seconds", type=Seconds(1, LONG), help="Replaces the configured budget.")
+@click.option(
+    "--commit", "branch", default="", metavar="BRANCH", help="Commit new faults to this branch."
+)
+@click.option("--check", is_flag=True, help="Show the configuration and run nothing.")
 def command(config: Path, seconds: float | None, branch: str, *, check: bool) -> int:
-    """Replay, run a campaign, minimize what is new, and commit it where asked.
+    """Replay reproducers, run a campaign, and minimize new findings; can commit them.
 
-    Prints one paragraph. Exit 0 if nothing is new and reproducers are as their status says, 1 if
-    not, 2 where something could not be used. Killed, the next call goes on with the round.
+    Prints one paragraph. Exit 0 if nothing is new and each reproducer is as its status says, 1 if
+    not, 2 if a target or a path cannot be used. The next call continues a round that was killed.
     """
     settings = load(config)
     if seconds is not None:

@@ -22,6 +22,7 @@ from wirefence.fuzz.store.status import forget_fixed, standing
 
 __all__ = [
     "FORMAT",
+    "GLOSSARY",
     "LONG",
     "PATIENCE_OPTION",
     "PLACE",
@@ -97,6 +98,9 @@ class Seconds(click.types.FloatParamType):
 LONG = 1e9
 """Seconds of the longest run: what is looked at now and then has no other limit."""
 
+GLOSSARY = "Terms are explained in docs/glossary.md."
+"""The last line of the help of commands whose reports use terms."""
+
 PLACE = Place(path_type=Path)
 SOURCE = Source(path_type=Path)
 FORMAT = click.option(
@@ -106,15 +110,15 @@ TARGET = click.option(
     "--target",
     "targets",
     multiple=True,
-    help="parsers, gateway, reference, a parser's name, planted:NAME or package.module:factory, "
-    "each gateway with /spec behind it for that profile; repeatable.",
+    help="parsers, gateway, reference, the name of a parser, planted:NAME or "
+    "package.module:factory; append /spec to a gateway for that profile; repeatable.",
 )
 PATIENCE_OPTION = click.option(
     "--patience",
     type=Seconds(),
     default=PATIENCE,
     show_default=True,
-    help="Seconds until a target is said to hang.",
+    help="Seconds until a target counts as hung.",
 )
 
 

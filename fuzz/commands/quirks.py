@@ -16,7 +16,7 @@ __all__ = ["command"]
 @click.command("quirks")
 @click.option("--write", is_flag=True, help="Store what was probed.")
 def command(*, write: bool) -> int:
-    """Probe every installed parser's quirks and compare them with the stored ones."""
+    """Probe the quirks of the installed parsers and compare them with the stored ones."""
     probed = probe()
     if write:
         try:

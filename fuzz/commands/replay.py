@@ -22,15 +22,15 @@ __all__ = ["command"]
 
 @click.command("replay")
 @click.argument("paths", nargs=-1, type=Place(), metavar="[PATH|ID]...")
-@click.option("--target", default="", help="Run them against this instead of their own target.")
+@click.option("--target", default="", help="Run them against this target instead of their own.")
 @PATIENCE_OPTION
 @FORMAT
 def command(paths: tuple[str, ...], target: str, patience: float, form: str) -> int:
     """Replay reproducers: FIXED, STILL FAILING, CHANGED or ERROR for each.
 
     PATH is a .frame file or a directory; default: crashes. Exit 0 if each is as its status says
-    (open and upstream still fail, fixed ones show nothing), 1 if not, 2 if one could not be run.
-    Another --target is expected to show nothing.
+    (open and upstream still fail, fixed ones show nothing), 1 if not, 2 if one cannot be run. With
+    --target, each reproducer must show nothing.
     """
     entries, problems = _gather(paths)
     if not entries and not problems:

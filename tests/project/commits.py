@@ -16,13 +16,13 @@ BASE = "9e508f9ae0e9148a385056e28d1a0861fe6994e9"
 MOST = 72
 
 NO_VERBS = frozenset(re.findall(r"\w+", """
-A An The This That These Those Each Every Some Any All Both Either Neither Nobody No Not  None
-Nothing Never One Two Three Four Five Ten Many More Most Much Few Fewer Less Only Other  Another
-Such Same Several I We You He She It They Its His Her Our Your Their My What Who  Whoever
-Whatever Whose Which When Where Whether Why How There Here Then Now And Or But If  As At By For
-From In Into Of On Onto To With Without Within After Before Behind Below Above  Is Are Was Were
-Be Been Has Have Had Does Did Can Could May Might Must Should Would Will  Also Still Again New
-Old First Last Better Readme Changelog Figures Pages Docs Documents  Tests Quirks Errors
+A An The This That These Those Each Every Some Any All Both Either Neither Nobody No Not None
+Nothing Never One Two Three Four Five Ten Many More Most Much Few Fewer Less Only Other Another
+Such Same Several I We You He She It They Its His Her Our Your Their My What Who Whoever
+Whatever Whose Which When Where Whether Why How There Here Then Now And Or But If As At By For
+From In Into Of On Onto To With Without Within After Before Behind Below Above Is Are Was Were
+Be Been Has Have Had Does Did Can Could May Might Must Should Would Will Also Still Again New
+Old First Last Better Readme Changelog Figures Pages Docs Documents Tests Quirks Errors
 Findings Secrets Servers Clients Notes Files
 """))  # fmt: skip
 """First words that are no imperative; their capitals as they stand at the beginning."""
