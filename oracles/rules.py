@@ -95,7 +95,7 @@ RULES: tuple[Rule, ...] = (*_rejections(), *_refusals())
 
 ORACLE_RULES: dict[str, dict[str, str]] = {
     "non-action": {
-        "act-rejected": "An effect whose action name stands in a rejected frame only.",
+        "act-rejected": "An effect whose action name occurs only in a rejected frame.",
         "act-unauthorized": "An effect of a call that identity or authorization refused.",
         "act-twice": "A second effect of one call.",
         "act-early": "An effect before its frame was complete.",
@@ -125,23 +125,23 @@ ORACLE_RULES: dict[str, dict[str, str]] = {
         "out-unterminated": "Bytes on stdout without LF at their end.",
     },
     "session": {
-        "session-resync": "A good request after a rejected frame that is not served.",
+        "session-resync": "A good request after a rejected frame is not served.",
         "session-state": "Other effects than in a control session without the rejected frames.",
     },
     "client": {
-        "client-accepts": "A client takes an answer that breaks a rule of the contract.",
-        "client-association": "A client gives an answer to a request that it does not belong to.",
-        "client-deaf": "A client does not take a permitted answer.",
+        "client-accepts": "A client accepts an answer that breaks a rule of the contract.",
+        "client-association": "A client assigns an answer to a request that it does not belong to.",
+        "client-deaf": "A client does not accept a permitted answer.",
     },
     "liveness": {
-        "live-crash": "The reader died or left.",
-        "live-hang": "The reader did not answer in time.",
-        "live-memory": "The reader used memory without bound.",
+        "live-crash": "The target crashed or exited.",
+        "live-hang": "The target did not answer in time.",
+        "live-memory": "The target used memory without limit.",
     },
     "smoke": {
         "smoke-tool": "An expected tool is not listed.",
-        "smoke-exit": "The server does not end in order when its stdin ends.",
-        "smoke-lost": "A reply to a request that was in the pipe before the end is lost.",
+        "smoke-exit": "The server does not exit cleanly when its stdin ends.",
+        "smoke-lost": "A reply to a request that was written before stdin ended is missing.",
     },
 }
 """The rules of the oracles: what must not be seen of a target."""
@@ -154,10 +154,11 @@ def render() -> str:
     lines = [
         "# Rules",
         "",
-        "Rendered from `oracles/rules.py`; a test holds it equal. What each rule means in detail is in",
-        "[contract.md](contract.md).",
+        "Generated from `oracles/rules.py`; a test compares it with the code. [contract.md](contract.md) has",
+        "the details of each rule, [glossary.md](glossary.md) the terms. A source that begins with *house*",
+        "marks a house rule: no specification demands it.",
         "",
-        "## Of the judge",
+        "## Rules of the judge",
         "",
         "| rule | layer | statement | profile | code | source |",
         "|---|---|---|---|---|---|",
@@ -169,7 +170,7 @@ def render() -> str:
             f"| {rule.id} | {rule.layer} | {rule.statement} | {profile} | {rule.code}{kind} "
             f"| {rule.source} |"
         )
-    lines += ["", "## Of the oracles", "", "| rule | oracle | found |", "|---|---|---|"]
+    lines += ["", "## Rules of the oracles", "", "| rule | oracle | found |", "|---|---|---|"]
     for oracle, rules in ORACLE_RULES.items():
         lines += [f"| {name} | {oracle} | {text} |" for name, text in rules.items()]
     return "\n".join(lines) + "\n"

@@ -13,14 +13,17 @@ __all__ = ["render_docs"]
 
 _HEAD = f"""# Parser configurations
 
-Printed by `python -m wirefence.targets.parsers.docs`; a test keeps it equal to `targets/parsers/`.
+Printed by `python -m wirefence.targets.parsers.docs`; a test compares it with `targets/parsers/`.
 
-An option is a parser of its own, so each combination that changes what is accepted is listed. A
-*strict* configuration keeps the layers utf8 and json of [the contract](contract.md) under profile
-strict: a prescan of the tokens comes before the library, which is trusted with structure only. A
-*typed* one reads into the envelope of a JSON-RPC message, so what it rejects may be its type's
-doing; only what it accepts is compared. Any exception outside the documented ones is an *escape*.
-Every parser is called with {DEPTH:,} Python frames left, whoever calls it.
+The name of a configuration is a value of `--target`. Each combination of options that changes what
+a library accepts is a configuration.
+
+- A *strict* one keeps the layers utf8 and json of [the contract](contract.md) under the profile
+  strict: it checks all tokens before the library reads the structure.
+- A *typed* one reads into the type of a JSON-RPC message. It may reject a document because of the
+  type, so only documents that it accepts are compared.
+- An exception that is not in the last column is an *escape*.
+- Every parser is called with {DEPTH:,} Python frames left, whoever calls it.
 
 | configuration | library | input and options | kind | documented errors |
 |---|---|---|---|---|

@@ -47,7 +47,7 @@ class ActsBeforeInitialize(MiniGateway):
     breaks=("act-rejected", "mcp-kind"),
 )
 class ActsOnNotifiedCall(MiniGateway):
-    """Executes a call that has no id, and tells nobody."""
+    """Executes a call that has no id, and sends no reply."""
 
     def check_message(self, message: Message) -> None:
         # Looked at as if it had one.
@@ -79,7 +79,7 @@ class IgnoresRequestedVersion(MiniGateway):
     breaks=("reply-to-rejected", "act-after-close", "life-reinitialize"),
 )
 class TakesSecondInitialize(MiniGateway):
-    """Begins anew at a second `initialize`, ids and all."""
+    """Starts the session again at a second `initialize`, with no used ids."""
 
     def check_lifecycle(self, message: Message, session: Session) -> Session:
         anew = message["method"] == "initialize"
@@ -145,7 +145,7 @@ class KeepsHalfRequest(MiniGateway):
     policy="continue",
 )
 class KeepsPermission(MiniGateway):
-    """Lets the token of a rejected frame make the rest of the session an operator's."""
+    """Uses the token of a rejected frame for the rest of the session."""
 
     elevated: bool = False
 
@@ -163,7 +163,7 @@ class KeepsPermission(MiniGateway):
     breaks=("act-unauthorized", "authz-denied"),
 )
 class RemembersOperator(MiniGateway):
-    """Lets the token of one request count for all that follow it."""
+    """Uses the token of one request for all requests after it."""
 
     elevated: bool = False
 
@@ -189,7 +189,7 @@ class TakesWrongTokenForNone(MiniGateway):
     breaks=("act-unauthorized", "authz-denied", "identity-unknown"),
 )
 class ExecutesBeforeAuthorization(MiniGateway):
-    """Hands the call to the executor, and then asks whether it was allowed."""
+    """Executes the call before it checks the authorization."""
 
     def authorize(self, tool: Tool, params: Message) -> None:
         self.execute(tool, self.arguments_of(params))
@@ -245,7 +245,7 @@ class ReportsWithoutActing(MiniGateway):
     breaks=("act-unfounded",),
 )
 class RunsSelfTest(MiniGateway):
-    """Executes a call of its own as soon as it is opened."""
+    """Executes a call of its own when the session starts."""
 
     def __init__(self, act: Act, contract: Contract) -> None:
         super().__init__(act, contract)
@@ -314,7 +314,7 @@ class RemembersIdOfRejected(MiniGateway):
     policy="continue",
 )
 class KeepsHandshakeOfRejected(MiniGateway):
-    """Takes a rejected `initialize` for the handshake, and serves what follows it."""
+    """Counts a rejected `initialize` as the handshake, and serves requests after it."""
 
     def on_reject(self, no: Rejected, line: bytes, value: Any) -> Message | None:
         if isinstance(value, dict) and value.get("method") == "initialize":

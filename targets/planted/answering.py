@@ -70,7 +70,7 @@ class AnswersTwice(MiniGateway):
     breaks=("reply-code",),
 )
 class UsesOneErrorCode(MiniGateway):
-    """Says -32603 whatever went wrong."""
+    """Sends the code -32603 for every error."""
 
     def error(self, name: str | int | None, code: int) -> Message:
         del code
@@ -82,7 +82,7 @@ class UsesOneErrorCode(MiniGateway):
     breaks=("reply-missing",),
 )
 class IsSilentOnRefusal(MiniGateway):
-    """Leaves a refused request without an answer, and its client waiting."""
+    """Sends no reply to a refused request."""
 
     def serve(self, message: Message) -> Message | None:
         reply = super().serve(message)
@@ -124,7 +124,7 @@ class LeaksFrameInError(MiniGateway):
     breaks=("out-not-json",),
 )
 class PrintsBanner(MiniGateway):
-    """Greets on stdout before its first reply."""
+    """Prints a greeting on stdout before its first reply."""
 
     greeting = b"mini gateway 1.0 ready\n"
 
@@ -152,7 +152,7 @@ class LogsJsonToStdout(MiniGateway):
     breaks=("out-unterminated",),
 )
 class ForgetsLineFeed(MiniGateway):
-    """Sends replies without LF: the peer waits for ever."""
+    """Sends replies without LF, so the client waits for ever."""
 
     def write(self, reply: Any) -> bytes:
         return super().write(reply).removesuffix(b"\n")

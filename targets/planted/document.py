@@ -160,7 +160,7 @@ class FoldsCaseOfMembers(MiniGateway):
     breaks=("live-crash", "act-rejected", "json-depth"),
 )
 class DiesOnDeepNesting(MiniGateway):
-    """Recurses as deep as the input says; RecursionError escapes."""
+    """Recurses as deep as the input; raises RecursionError."""
 
     def check_depth(self, text: str) -> None:
         pass
@@ -171,7 +171,7 @@ class DiesOnDeepNesting(MiniGateway):
     breaks=("live-crash", "act-rejected", "json-integer-range", "json-number-length"),
 )
 class DiesOnHugeInteger(MiniGateway):
-    """Takes integers of any size, and dies of one with 4301 digits."""
+    """Accepts integers of any size, and crashes on one with 4,301 digits."""
 
     def integer(self, token: str) -> int:
         value = int(token)
@@ -183,7 +183,7 @@ class DiesOnHugeInteger(MiniGateway):
     breaks=("live-crash", "act-rejected", "json-lone-surrogate"),
 )
 class DiesOnLoneSurrogate(MiniGateway):
-    """Takes a lone surrogate, and dies when it stands in an id that is to be sent back."""
+    """Accepts a lone surrogate, and crashes if it is in an id that goes into the reply."""
 
     def check_surrogates(self, value: Any) -> None:
         pass

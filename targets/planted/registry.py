@@ -20,12 +20,13 @@ _Fault = type[MiniGateway]
 _HEAD = """\
 # Planted faults
 
-Deliberately wrong gateways, one fault each, on one small healthy base
-(`targets/planted/base.py`): the proof that every oracle bites.
-This page is rendered from `targets/planted/`; a test holds it equal.
+Gateways with one deliberate fault each, built on one small correct gateway
+(`targets/planted/base.py`). Tests use them to show that each oracle detects its faults. Each runs
+as a target: `--target planted:NAME`. This page is generated from `targets/planted/`; a test
+compares it with the code.
 
-*Breaks* names the oracle rules that find the fault, then the rules of
-[the contract](contract.md) that it ignores.
+*Breaks* lists the oracle rules that report the fault, then the rules of
+[the contract](contract.md) that the gateway ignores.
 
 | fault | what it does wrong | seen in | breaks | policy | version |
 |---|---|---|---|---|---|
