@@ -1,4 +1,4 @@
-// JSON.parse behind the protocol of docs/workers.md, for a comparison with another library.
+// JSON.parse behind the protocol of docs/internals/workers.md, for a comparison with another library.
 //
 // The key insight: JavaScript has one number type, so a whole number is told as an integer and the
 // other side is asked to tell its numbers the same way ("numbers": "binary64").

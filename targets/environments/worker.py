@@ -2,7 +2,8 @@
 
 The key insight: a comparison is cheap when both sides say what they made of an input in eight
 bytes, and it is sound when those bytes depend on the typed value alone: not on the interpreter, its
-version, the language, or how deep the caller happens to stand. docs/workers.md is the protocol.
+version, the language, or how deep the caller happens to stand. docs/internals/workers.md describes
+the protocol.
 
 This file is run by its path under whatever Python a side asks for: it imports the standard
 library only and keeps to what Python 3.8 knows.
