@@ -1,4 +1,4 @@
-"""What README tells people to type exists: each make target, each wirefence command line."""
+"""What the pages tell people to type exists: each make target, each wirefence command line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ import pytest
 from wirefence.fuzz.cli import cli
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "CONTRIBUTING.md")
+PAGES = (
+    *("README.md", "CONTRIBUTING.md", "tests/README.md"),
+    *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").rglob("*.md"))),
+)
 
 
 def commands(text: str, program: str) -> list[str]:
     """The ``$ program ...`` lines of the console blocks, without comments and later pipes."""
     blocks = re.findall(r"^```console\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-    typed = re.findall(rf"^\$ (?:.* \| )?({program}\b[^|\n]*)", "".join(blocks), flags=re.MULTILINE)
+    line = rf"^\$ (?:.* \| |\w+=\S* )?({program}\b[^|\n]*)"
+    typed = re.findall(line, "".join(blocks), flags=re.MULTILINE)
     return [re.sub(r"\s+#.*", "", line).strip() for line in typed]
 
 
@@ -33,7 +37,11 @@ def parse(group: click.Group, line: str) -> None:
     with group.make_context("wirefence", words) as context:
         name, command, rest = group.resolve_command(context, words)
         assert command is not None
-        command.make_context(name, rest, parent=context).close()
+        with command.make_context(name, rest, parent=context) as inner:
+            if isinstance(command, click.Group):
+                name, command, rest = command.resolve_command(inner, rest)
+                assert command is not None
+                command.make_context(name, rest, parent=inner).close()
 
 
 @pytest.fixture(scope="module")
@@ -54,18 +62,23 @@ def test_each_make_target_exists(line):
 
 
 @pytest.mark.parametrize("line", everywhere("wirefence"))
-def test_each_wirefence_line_parses(group, line):
+def test_each_wirefence_line_parses(group, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in re.findall(r"--from (\S+)", line):  # which has to exist
+        (tmp_path / folder).mkdir(parents=True)
     parse(group, line)
 
 
 def test_a_line_with_an_unknown_option_or_command_does_not_parse():
     group = click.Group("wirefence", commands=[click.Command("quirks")])
     parse(group, "wirefence quirks")
-    for line in ("wirefence quirks --fast", "wirefence quarks"):
+    group.add_command(click.Group("crashes", commands=[click.Command("list")]))
+    for line in ("wirefence quirks --fast", "wirefence quarks", "wirefence crashes lost"):
         with pytest.raises(click.UsageError):
             parse(group, line)
 
 
 def test_commands_are_read_from_console_blocks_only():
-    text = "$ wirefence no\n```console\n$ printf x | wirefence explain -  # why\nout\n```\n"
-    assert commands(text, "wirefence") == ["wirefence explain -"]
+    block = "$ printf x | wirefence explain -  # why\nout\n$ A=. wirefence quirks\n"
+    text = f"$ wirefence no\n```console\n{block}```\n"
+    assert commands(text, "wirefence") == ["wirefence explain -", "wirefence quirks"]
