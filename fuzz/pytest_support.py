@@ -159,7 +159,7 @@ class Wirefence:
     ) -> None:
         """Run generated cases through an in-process adapter; fail the test for what is wrong.
 
-        ``factory`` is called with ``act`` and a contract, as README's ``adapter.py`` shows. Each
+        ``factory`` is called with ``act`` and a contract, as in docs/gateway-authors.md. Each
         signature is told once, with the bytes of the first case that shows it.
         """
         targets = [

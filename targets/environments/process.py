@@ -36,7 +36,7 @@ __all__ = ["Pending", "Worker"]
 _START_SECONDS = 60.0
 _EXIT_SECONDS = 10.0  # from the end of its pipe to the end of a process that dumps or unwinds
 _TAIL = 2_000
-_HINT = "docs/internals/workers.md says what a worker needs"
+_HINT = "docs/internals/workers.md describes the protocol of workers"
 _MEMORY_MARKS = (b"memory allocation of", b"bad_alloc", b"heap out of memory", b"MemoryError")
 
 
