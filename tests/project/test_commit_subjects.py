@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -62,6 +63,7 @@ def test_a_statement_or_a_long_subject_breaks_the_rule(subject: str) -> None:
     assert wrong_with(subject)
 
 
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 def test_a_history_that_does_not_reach_back_is_named(tmp_path: Path) -> None:
     assert subjects_since(tmp_path, BASE) == "there is no git history here"
     identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
