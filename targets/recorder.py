@@ -12,6 +12,9 @@ from wirefence.targets.records import Effect
 
 __all__ = ["Recorder"]
 
+_SHOWN = 200
+"""Characters of a tool that is no string: it stands in a finding."""
+
 
 class Recorder:
     """Collects the calls of one session, in order; an ``Act`` to hand to a gateway.
@@ -28,6 +31,12 @@ class Recorder:
         self.fed = 0
         self.after_eof = False
 
-    def __call__(self, tool: str, arguments: Mapping[str, object]) -> None:
-        """Record one call."""
-        self.effects.append(Effect(tool, dict(arguments), self.fed, self.after_eof))
+    def __call__(self, tool: object, arguments: object) -> None:
+        """Record one call.
+
+        A gateway may pass on what was sent without a look at its type: a tool that is no string is
+        recorded by its text, and arguments that are no mapping under the name ``arguments``.
+        """
+        name = tool if isinstance(tool, str) else repr(tool)[:_SHOWN]
+        named = dict(arguments) if isinstance(arguments, Mapping) else {"arguments": arguments}
+        self.effects.append(Effect(name, named, self.fed, self.after_eof))
