@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
-import msgspec
 
 from wirefence.fuzz.commands.options import LONG, PLACE, Seconds, with_progress, write
 from wirefence.fuzz.crashes.nightly import nightly
 from wirefence.fuzz.crashes.nightly_config import load
+from wirefence.fuzz.store.typed_records import as_content
 
 __all__ = ["command"]
 
@@ -35,9 +37,9 @@ def command(config: Path, seconds: float | None, branch: str, *, check: bool) ->
     """
     settings = load(config)
     if seconds is not None:
-        settings = msgspec.structs.replace(settings, seconds=seconds)
+        settings = replace(settings, seconds=seconds)
     if check:
-        write(msgspec.json.format(msgspec.json.encode(settings)).decode())
+        write(json.dumps(as_content(settings), indent=2))
         return 0
 
     def say(line: str) -> None:

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import msgspec
-
 from wirefence.fuzz.crashes.classes import classes
 from wirefence.fuzz.crashes.minimize import Terms, minimize
 from wirefence.fuzz.crashes.rerun import Runners, Subject
@@ -163,6 +161,6 @@ def add_classes(store: Store, generated: int = 3_000) -> Added:
             refused.append(f"{found.signature} is known already")
             continue
         metadata = describe(found, case, versions=_versions(found), status="upstream")
-        metadata = msgspec.structs.replace(metadata, original_size=size)
+        metadata = replace(metadata, original_size=size)
         entries.append(Entry(store.put(metadata, case.data), metadata, case))
     return Added(tuple(entries), tuple(refused))

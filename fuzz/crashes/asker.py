@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from msgspec import structs
-
 from wirefence.fuzz.crashes.causes import (
     accepted,
     call,
@@ -313,7 +311,7 @@ class Asker:
 
 def _showing(entry: Entry, found: Finding, data: bytes) -> Entry:
     """Another finding of the same target, shown by other bytes."""
-    metadata = structs.replace(
+    metadata = replace(
         entry.metadata,
         oracle=found.oracle,
         rule=found.rule,

@@ -10,10 +10,8 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from wirefence.fuzz.crashes.rerun import Runners, subject_of
 from wirefence.fuzz.crashes.same import same
@@ -157,7 +155,7 @@ class _Session:
 
 def _of(metadata: Metadata, case: Case, found: Finding | None = None) -> Metadata:
     shown = found or metadata.finding()
-    return msgspec.structs.replace(
+    return replace(
         metadata,
         rule=shown.rule,
         signature=shown.signature,

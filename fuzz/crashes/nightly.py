@@ -20,8 +20,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
-
 from wirefence.fuzz.campaign.campaign import Budget, campaign
 from wirefence.fuzz.crashes.commit import commit, sort_out, waiting
 from wirefence.fuzz.crashes.git import Repository
@@ -38,6 +36,7 @@ from wirefence.fuzz.store.atomic_write import write_whole
 from wirefence.fuzz.store.scan import Entry, Problem, Shelf, scan
 from wirefence.fuzz.store.status import forget_fixed, is_fixed
 from wirefence.fuzz.store.store import Store
+from wirefence.fuzz.store.typed_records import Bounds, as_content, decode_record
 from wirefence.targets.errors import TargetError
 
 __all__ = ["Report", "nightly"]
@@ -50,14 +49,15 @@ _NAMED, _SAID = 4, 120
 Say = Callable[[str], None]
 
 
-class _Notes(msgspec.Struct):
+@dataclass(slots=True)
+class _Notes:
     """How far the round has come: when it began (Unix time), its seed, what is done of it."""
 
     began: float
     seed: int
-    spent: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    attempt: Annotated[int, msgspec.Meta(ge=0)] = 0
-    minimized: list[str] = []
+    spent: Annotated[float, Bounds(least=0)] = 0.0
+    attempt: Annotated[int, Bounds(least=0)] = 0
+    minimized: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -197,8 +197,8 @@ def _only_one(work: Path) -> Iterator[None]:
 def _notes(work: Path, config: Nightly) -> tuple[_Notes, bool]:
     """The notes of the round that was killed, or of a new one."""
     try:
-        notes = msgspec.json.decode((work / "nightly.json").read_bytes(), type=_Notes)
-    except (OSError, msgspec.MsgspecError):
+        notes = decode_record((work / "nightly.json").read_bytes(), _Notes)
+    except (OSError, ValueError):
         notes = None
     if notes is None or not 0 <= time.time() - notes.began < _STALE:
         notes = _Notes(time.time(), _seed(config))
@@ -212,7 +212,7 @@ def _notes(work: Path, config: Nightly) -> tuple[_Notes, bool]:
 
 def _write(work: Path, notes: _Notes) -> None:
     try:
-        write_whole(work / "nightly.json", json.dumps(msgspec.to_builtins(notes)).encode())
+        write_whole(work / "nightly.json", json.dumps(as_content(notes)).encode())
     except OSError as error:
         raise _unwritable(work / "nightly.json", error) from error
 

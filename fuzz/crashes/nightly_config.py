@@ -7,24 +7,25 @@ default looks like a quiet night.
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
-
-import msgspec
+from typing import Annotated, ClassVar, Literal
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.examination.plan import DEFAULT_TARGETS
+from wirefence.fuzz.store.typed_records import Bounds, read_record
 from wirefence.strategies.contract import Profile
 from wirefence.strategies.records import VERSIONS, Version
 
 __all__ = ["Nightly", "load"]
 
-Positive = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
-Count = Annotated[int, msgspec.Meta(ge=1, le=256)]
-Place = Annotated[str, msgspec.Meta(pattern=r"^[^\x00]+$")]
+Positive = Annotated[float, Bounds(above=0, most=1e6)]
+Count = Annotated[int, Bounds(least=1, most=256)]
+Place = Annotated[str, Bounds(pattern=r"^[^\x00]+$")]
 
 
-class Nightly(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+@dataclass(frozen=True, slots=True)
+class Nightly:
     """The table ``[nightly]``: each key with its default.
 
     ``seconds`` is the budget of the campaign, ``minimize_seconds`` that of each new finding.
@@ -34,9 +35,11 @@ class Nightly(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
     commit.
     """
 
-    targets: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] = DEFAULT_TARGETS
+    KEBAB: ClassVar = True
+
+    targets: Annotated[tuple[str, ...], Bounds(min_length=1)] = DEFAULT_TARGETS
     profile: Profile = "strict"
-    versions: Annotated[tuple[Version, ...], msgspec.Meta(min_length=1)] = VERSIONS
+    versions: Annotated[tuple[Version, ...], Bounds(min_length=1)] = VERSIONS
     seconds: Positive = 600.0
     minimize_seconds: Positive = 30.0
     patience: Positive = 60.0
@@ -46,7 +49,7 @@ class Nightly(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
     work: Place = ".wirefence"
     corpus: tuple[Place, ...] = ()
     corpus_megabytes: Positive = 200.0
-    branch: Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$")] = ""
+    branch: Annotated[str, Bounds(pattern=r"^[^\x00]*$")] = ""
 
 
 def load(path: Path) -> Nightly:
@@ -63,7 +66,7 @@ def load(path: Path) -> Nightly:
         found = ", ".join(content) or "none"
         raise UsageError(f"{path} has no table [nightly] (tables: {found})", "add one")
     try:
-        return msgspec.convert(content["nightly"], Nightly)
-    except msgspec.ValidationError as error:
+        return read_record(content["nightly"], Nightly)
+    except ValueError as error:
         said = str(error).replace("`$.", "`nightly.").replace("`$`", "`nightly`")
         raise UsageError(f"{path}: {said}", "see docs/crashes.md for the keys") from error

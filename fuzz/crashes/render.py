@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-import msgspec
-
 from wirefence.fuzz.crashes.replay import Replayed
 from wirefence.fuzz.store.scan import Entry, Problem, Shelf
+from wirefence.fuzz.store.typed_records import as_content
 from wirefence.fuzz.text import printable
 
 __all__ = ["as_index", "as_json", "as_list", "cut", "escaped", "one", "problem", "replayed"]
@@ -67,7 +66,7 @@ def problem(found: Problem) -> str:
 
 def one(entry: Entry) -> str:
     """Everything about a reproducer, then its bytes."""
-    content = msgspec.to_builtins(entry.metadata)
+    content = as_content(entry.metadata)
     width = max(map(len, content))
     lines = [
         f"{name:<{width}}  {cut(value if isinstance(value, str) else json.dumps(value), 400)}"
@@ -82,8 +81,7 @@ def as_json(shelf: Shelf) -> str:
     """The shelf for programs: one JSON object, ASCII only."""
     content = {
         "reproducers": [
-            {"id": e.id, "path": str(e.path), **msgspec.to_builtins(e.metadata)}
-            for e in shelf.entries
+            {"id": e.id, "path": str(e.path), **as_content(e.metadata)} for e in shelf.entries
         ],
         "problems": [{"path": str(p.path), "what": p.what} for p in shelf.problems],
     }

@@ -11,13 +11,13 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-import msgspec
-
 from wirefence.fuzz.store.redaction import HIDDEN, Redactor, without_secrets
+from wirefence.fuzz.store.typed_records import Bounds, as_content, decode_record
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case, Direction, Version
 from wirefence.targets.command.records import Launch
@@ -28,24 +28,25 @@ Status = Literal["open", "fixed", "upstream"]
 """``open``: fails and is ours to mend. ``fixed``: must pass for ever. ``upstream``: fails, and a
 dependency or a foreign server is to mend it."""
 
-Size = Annotated[int, msgspec.Meta(ge=0)]
-Digest = Annotated[str, msgspec.Meta(pattern=r"^(?:[0-9a-f]{64})?$")]
-Sides = Annotated[tuple[str, ...], msgspec.Meta(max_length=2)]
-Day = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+Size = Annotated[int, Bounds(least=0)]
+Digest = Annotated[str, Bounds(pattern=r"^(?:[0-9a-f]{64})?$")]
+Sides = Annotated[tuple[str, ...], Bounds(max_length=2)]
+Day = Annotated[str, Bounds(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 
 
 PYTHON = "{python}"
 """Stands in a command for the interpreter that runs Wirefence: each machine has it elsewhere."""
 
 
-class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True)
+class Command:
     """A launch command, without its secrets. Redacted variables are inherited when it is rerun.
 
     The word :data:`PYTHON` is the interpreter that runs Wirefence.
     """
 
     argv: tuple[str, ...]
-    env: dict[str, str | None] = {}
+    env: dict[str, str | None] = field(default_factory=dict)
     cwd: str | None = None
 
     def launch(self) -> Launch:
@@ -57,7 +58,8 @@ class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Launch(argv, env, Path(self.cwd) if self.cwd else None)
 
 
-class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
     """Everything about a reproducer but its bytes.
 
     ``size`` and ``sha256`` are of the bytes beside it, ``original_size`` of the input that was
@@ -68,11 +70,11 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ``options`` the interpreter and the form of reading.
     """
 
-    oracle: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z-]*$")]
+    oracle: Annotated[str, Bounds(pattern=r"^[a-z][a-z-]*$")]
     rule: str
-    signature: Annotated[str, msgspec.Meta(min_length=1)]
+    signature: Annotated[str, Bounds(min_length=1)]
     summary: str
-    target: Annotated[str, msgspec.Meta(min_length=1)]
+    target: Annotated[str, Bounds(min_length=1)]
     status: Status
     first_seen: Day
     protocol: Version
@@ -83,9 +85,9 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     original_size: Size
     sha256: Digest
     replaces: Digest = ""
-    versions: dict[str, str] = {}
+    versions: dict[str, str] = field(default_factory=dict)
     command: Command | None = None
-    options: dict[str, str] = {}
+    options: dict[str, str] = field(default_factory=dict)
     sides: Sides = ()
     note: str = ""
 
@@ -135,7 +137,7 @@ def describe(  # noqa: PLR0913 - one for each thing that may be known of a findi
 
 def encode(metadata: Metadata) -> bytes:
     """Metadata as JSON that a diff shows well; ASCII only, so that no terminal is at risk."""
-    content = msgspec.to_builtins(metadata)
+    content = as_content(metadata)
     kept = {name: value for name, value in content.items() if name in _ALWAYS or _told(name, value)}
     return (json.dumps(kept, indent=1) + "\n").encode()
 
@@ -149,12 +151,7 @@ def _told(name: str, value: object) -> bool:
 
 def decode(content: bytes) -> Metadata:
     """Read metadata. Raises ValueError that names the field which is wrong."""
-    try:
-        return msgspec.json.decode(content, type=Metadata)
-    except msgspec.MsgspecError as error:
-        raise ValueError(str(error)) from error
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    return decode_record(content, Metadata)
 
 
 def redact(launch: Launch) -> Command:

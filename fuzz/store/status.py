@@ -8,9 +8,8 @@ faults, and a finding that is no more than the fixed reproducer itself is not ke
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-
-import msgspec
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.metadata import Status
@@ -66,7 +65,7 @@ def mark(entry: Entry, status: Status) -> Entry:
     Raises UsageError where that place is taken by a fault that stands.
     """
     store = Store(entry.path.parent.parent)
-    changed = msgspec.structs.replace(entry.metadata, status=status)
+    changed = replace(entry.metadata, status=status)
     place = store.folder / place_of(changed.finding())
     aside = is_aside(entry)
     if aside and status == "fixed":

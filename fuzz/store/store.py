@@ -12,11 +12,9 @@ import json
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
-
-import msgspec
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.paths import exists, is_file, is_folder
@@ -142,7 +140,7 @@ class Store:
                 if metadata.status != "fixed":
                     self._keep_fixed(beside, old)
                 before = hashlib.sha256(old).hexdigest()
-                write_whole(beside, encode(msgspec.structs.replace(metadata, replaces=before)))
+                write_whole(beside, encode(replace(metadata, replaces=before)))
             write_whole(path, data)
             write_whole(beside, encode(metadata))
         except OSError as error:
@@ -157,7 +155,7 @@ class Store:
             return
         if kept.status == "fixed" and kept.holds(data):
             digest = hashlib.sha256(data).hexdigest()
-            kept = msgspec.structs.replace(kept, sha256=digest, size=len(data), replaces="")
+            kept = replace(kept, sha256=digest, size=len(data), replaces="")
             path = self.folder / place_of(kept.finding(), digest)
             write_whole(path, data)
             write_whole(path.with_suffix(".json"), encode(kept))

@@ -6,11 +6,11 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from tests.crashes.conftest import CALL, ROOT, Git, Wirefence, filed, noisy
 from wirefence.fuzz.campaign.campaign import Budget, campaign
@@ -23,6 +23,7 @@ from wirefence.fuzz.examination.plan import Plan
 from wirefence.fuzz.store.metadata import Status
 from wirefence.fuzz.store.scan import scan
 from wirefence.fuzz.store.store import Store
+from wirefence.fuzz.store.typed_records import as_content
 
 QUICK = """
 [nightly]
@@ -53,7 +54,7 @@ def test_the_configuration_of_this_checkout_is_read():
 
 def test_every_key_is_explained():
     page = (ROOT / "docs/crashes.md").read_text(encoding="utf-8")
-    for name in Nightly.__struct_encode_fields__:
+    for name in as_content(Nightly()):
         assert f"`{name}`" in page
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
-from msgspec.structs import replace
 
 from tests.crashes.conftest import Git, Wirefence, filed
 from wirefence.fuzz.cli import cli

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import click
-import msgspec
 import pytest
 
 from tests.crashes.conftest import Wirefence
@@ -16,6 +15,7 @@ from wirefence.fuzz.store.metadata import Command, decode, describe, encode, red
 from wirefence.fuzz.store.redaction import HIDDEN
 from wirefence.fuzz.store.scan import pick, scan
 from wirefence.fuzz.store.store import Store, case_from_bytes
+from wirefence.fuzz.store.typed_records import as_content, decode_record
 from wirefence.oracles.records import finding
 from wirefence.targets.command.records import Launch
 
@@ -172,7 +172,8 @@ def test_secrets_of_a_command_are_not_kept(argv, kept):
 
 def test_a_command_comes_back_as_it_was():
     launch = Launch(("a", "b c"), {"X": "1"}, Path("d"))
-    assert msgspec.json.decode(msgspec.json.encode(redact(launch)), type=Command).launch() == launch
+    content = json.dumps(as_content(redact(launch))).encode()
+    assert decode_record(content, Command).launch() == launch
 
 
 def test_entries_are_picked_by_path_and_by_the_beginning_of_an_id(tmp_path):
