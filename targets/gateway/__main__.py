@@ -7,13 +7,13 @@ else runs, and what prints to descriptor 1 after that, whoever it is, ends up on
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from datetime import UTC, datetime
 from typing import get_args
-
-import structlog
 
 from wirefence.strategies.contract import Contract, Policy, Profile
 from wirefence.strategies.records import VERSIONS
@@ -30,20 +30,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serve one session on descriptors 0 and 1; return the exit code."""
     contract = _contract(arguments)
     out = _claim_stdout()
-    log = _logger()
 
     def note(entry: Entry) -> None:
         said = {each.name: getattr(entry, each.name) for each in fields(entry)}
-        log.info(type(entry).__name__.lower(), **said)
+        _log(type(entry).__name__.lower(), **said)
 
     gateway = ReferenceGateway(_act, contract, journal=Journal(listen=note))
-    log.info("open", version=contract.version, profile=contract.profile, policy=contract.policy)
+    _log("open", version=contract.version, profile=contract.profile, policy=contract.policy)
     try:
         for data in _chunks():
             _write(out, gateway.feed(data))
         _write(out, gateway.eof())
     except BrokenPipeError:
-        log.info("stdout closed by the client")
+        _log("stdout closed by the client")
     except KeyboardInterrupt:
         return _INTERRUPTED
     return 0
@@ -67,18 +66,11 @@ def _claim_stdout() -> int:
     return out
 
 
-def _logger() -> structlog.stdlib.BoundLogger:
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.JSONRenderer(),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
-        cache_logger_on_first_use=True,
-    )
-    log: structlog.stdlib.BoundLogger = structlog.get_logger("gateway")
-    return log
+def _log(event: str, **members: object) -> None:
+    """Write one event as a line of JSON to stderr."""
+    now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    content = {**members, "event": event, "level": "info", "timestamp": now}
+    print(json.dumps(content, default=repr), file=sys.stderr, flush=True)  # noqa: T201 - it is the log
 
 
 def _act(_tool: str, _arguments: Mapping[str, object]) -> None:
