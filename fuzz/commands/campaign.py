@@ -32,6 +32,7 @@ from wirefence.fuzz.examination.installed_quirks import (
     stored_quirks,
 )
 from wirefence.fuzz.examination.plan import DEFAULT_TARGETS, Plan
+from wirefence.fuzz.extras import require_for_targets
 from wirefence.fuzz.store.scan import REPRODUCERS
 from wirefence.fuzz.store.store import read_case
 from wirefence.strategies.records import Case
@@ -87,6 +88,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     """
     budget = _budget(seconds, cases, workers, patience)
     plan = Plan(targets or DEFAULT_TARGETS, _seed(seed))
+    require_for_targets(plan.targets)
     if "parsers" in plan.targets:
         _name_changed_parsers()
     given, known = _given(folders, plan.seed), known_for(out)

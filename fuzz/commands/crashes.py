@@ -15,7 +15,9 @@ from wirefence.fuzz.crashes.commit import commit, sort_out, waiting, write_index
 from wirefence.fuzz.crashes.git import Repository
 from wirefence.fuzz.crashes.prune import prune
 from wirefence.fuzz.crashes.render import as_json, as_list, cut, one, problem
+from wirefence.fuzz.crashes.rerun import targets_of
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
+from wirefence.fuzz.extras import require_extra, require_for_targets
 from wirefence.fuzz.store.metadata import Status
 from wirefence.fuzz.store.scan import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
 from wirefence.fuzz.store.status import mark
@@ -110,8 +112,11 @@ def add_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         raise click.UsageError("give FILE or --classes")
     with redirect_stdout(sys.stderr):
         if file is None:
+            require_extra("parsers", "--classes")
             added = add_classes(Store(folder))
         else:
+            if not (launch or sides):
+                require_for_targets([target])
             wanted = Wanted(
                 target,
                 signature,
@@ -171,6 +176,7 @@ def commit_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     for odd in shelf.problems:
         click.echo(problem(odd), err=True)
     entries = pick(names, (source,)) if names else list(shelf.entries)
+    require_for_targets(targets_of(entries))
     click.echo(f"trying {len(entries)} findings in fresh processes", err=True)
     with redirect_stdout(sys.stderr):
         known = [*scan(folder).entries, *waiting(folder, branch)]

@@ -15,6 +15,7 @@ from wirefence.fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, Pla
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
 from wirefence.fuzz.examination.explain import explain_apart
 from wirefence.fuzz.examination.plan import DEFAULT_TARGETS, Plan, build
+from wirefence.fuzz.extras import require_for_targets
 from wirefence.fuzz.store.store import case_from_bytes, read_case
 from wirefence.strategies.records import VERSIONS, Case
 
@@ -36,6 +37,7 @@ def command(
 
     FILE holds raw stdin bytes: one frame or a session. Exit 1 for findings.
     """
+    require_for_targets(targets or DEFAULT_TARGETS)
     case = _case(file, protocol)
     with redirect_stdout(sys.stderr):
         examiner = build(Plan(targets or DEFAULT_TARGETS))

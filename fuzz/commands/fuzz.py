@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -29,6 +28,7 @@ from wirefence.fuzz.coverage.explore import Request, explore
 from wirefence.fuzz.coverage.run_target import MAX_SIZE
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
 from wirefence.fuzz.examination.events import Event, Finished, Found
+from wirefence.fuzz.extras import require_extra
 from wirefence.fuzz.native.build import prepare
 
 __all__ = ["command"]
@@ -89,7 +89,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     """
     if sanitizer != "none" and not native:
         raise UsageError("--sanitizer watches native builds only", "add --native")
-    _need_atheris()
+    require_extra("coverage", "wirefence fuzz")
     request = Request(
         name=name,
         corpus=corpus or Path(".wirefence/corpus") / name,
@@ -112,11 +112,6 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         raise UsageError(f"no input was run in {end.seconds:.0f} s", "give more --seconds")
     write((as_json if form == "json" else as_table)(end, found))
     return FOUND if found else NOTHING
-
-
-def _need_atheris() -> None:
-    if find_spec("atheris") is None:
-        raise UsageError("atheris is not installed", "it has wheels for Linux on x86-64 only")
 
 
 def _tell_of_large(folders: Sequence[Path], most: int) -> None:

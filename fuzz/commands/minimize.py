@@ -14,7 +14,9 @@ from rich.console import Console
 from wirefence.fuzz.commands.options import LONG, PATIENCE_OPTION, SOURCE, Seconds, write
 from wirefence.fuzz.crashes.minimize import LIMIT, Minimized, Terms, minimize
 from wirefence.fuzz.crashes.render import cut, problem
+from wirefence.fuzz.crashes.rerun import targets_of
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
+from wirefence.fuzz.extras import require_for_targets
 from wirefence.fuzz.store.scan import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
 from wirefence.fuzz.store.store import Store
 from wirefence.targets.errors import TargetError
@@ -76,6 +78,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
             write(f"There is nothing to minimize below {cut(str(folder))}.")
     else:
         entries = pick(names, (folder, REPRODUCERS, GATE))
+    require_for_targets(targets_of(entries))
     return _all(entries, terms)
 
 

@@ -11,6 +11,7 @@ import click
 from wirefence.fuzz.commands.options import LONG, PLACE, Seconds, with_progress, write
 from wirefence.fuzz.crashes.nightly import nightly
 from wirefence.fuzz.crashes.nightly_config import load
+from wirefence.fuzz.extras import require_for_targets
 from wirefence.fuzz.store.typed_records import as_content
 
 __all__ = ["command"]
@@ -41,6 +42,8 @@ def command(config: Path, seconds: float | None, branch: str, *, check: bool) ->
     if check:
         write(json.dumps(as_content(settings), indent=2))
         return 0
+
+    require_for_targets(settings.targets)
 
     def say(line: str) -> None:
         click.echo(line, err=True)

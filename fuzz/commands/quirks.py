@@ -7,6 +7,7 @@ import click
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
 from wirefence.fuzz.examination.installed_quirks import other_versions, stored_quirks
 from wirefence.fuzz.examination.quirk_probe import probe
+from wirefence.fuzz.extras import require_extra
 from wirefence.fuzz.store.atomic_write import write_whole
 from wirefence.oracles import quirks
 
@@ -17,6 +18,7 @@ __all__ = ["command"]
 @click.option("--write", is_flag=True, help="Store what was probed.")
 def command(*, write: bool) -> int:
     """Probe the quirks of the installed parsers and compare them with the stored ones."""
+    require_extra("parsers", "wirefence quirks")
     probed = probe()
     if write:
         try:

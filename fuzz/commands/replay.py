@@ -13,7 +13,9 @@ import click
 from wirefence.fuzz.commands.options import FORMAT, PATIENCE_OPTION, Place, write
 from wirefence.fuzz.crashes.render import problem, replayed
 from wirefence.fuzz.crashes.replay import Replayed, exit_code, replay_all
+from wirefence.fuzz.crashes.rerun import targets_of
 from wirefence.fuzz.errors import USAGE, UsageError
+from wirefence.fuzz.extras import require_for_targets
 from wirefence.fuzz.paths import is_folder
 from wirefence.fuzz.store.scan import FINDINGS, GATE, REPRODUCERS, Entry, Problem, pick, scan
 
@@ -35,6 +37,7 @@ def command(paths: tuple[str, ...], target: str, patience: float, form: str) -> 
     entries, problems = _gather(paths)
     if not entries and not problems:
         raise UsageError("there is nothing to replay", "name a .frame file or a directory of them")
+    require_for_targets([target] if target else targets_of(entries))
     with redirect_stdout(sys.stderr):
         results = list(replay_all(entries, target=target, patience=patience))
     write(_as_json(results, problems) if form == "json" else _as_lines(results, problems))

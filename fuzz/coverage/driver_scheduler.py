@@ -11,13 +11,13 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 
 from wirefence.fuzz.coverage.explore import Pool, Request
 from wirefence.fuzz.coverage.process import Process
 from wirefence.fuzz.examination.events import Explored
 from wirefence.fuzz.examination.plan import Plan
+from wirefence.fuzz.extras import has_extra
 from wirefence.targets.errors import TargetError
 
 __all__ = ["GRAMMAR", "Fruit", "Guide", "guide_for", "names_for"]
@@ -162,11 +162,11 @@ def names_for(targets: Sequence[str]) -> dict[str, tuple[str, ...]]:
 def guide_for(
     plan: Plan, seconds: float | None, out: Path, known: frozenset[str], findings: Callable[[], int]
 ) -> Guide | None:
-    """The guide of a campaign; ``None`` where it has no time for one, or atheris is missing.
+    """The guide of a campaign; ``None`` where it has no time for one, or what it needs is missing.
 
     A campaign by the number of cases is a function of its seed, which coverage is not.
     """
-    if seconds is None or seconds < _SHORTEST or find_spec("atheris") is None:
+    if seconds is None or seconds < _SHORTEST or not has_extra("coverage"):
         return None
     corpora = (out.parent if out.name == "findings" else out) / "corpus"
     requests = {

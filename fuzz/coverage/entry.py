@@ -44,16 +44,18 @@ _OURS = tuple(
 def main(file: str) -> NoReturn:
     """Run the libFuzzer target whose executable is ``file``; its name is the target's."""
     path = Path(file).resolve()
-    atheris = _atheris()
     from wirefence.fuzz.coverage.target_settings import orders  # noqa: PLC0415 - it imports no target
+    from wirefence.fuzz.extras import require_extra  # noqa: PLC0415 - nor does it
 
-    given = orders()
-    include = [*under_test(path.stem, given.targets), *filter(None, map(_module, given.targets))]
-    packages = {name.partition(".")[0] for name in include}
-    with atheris.instrument_imports(packages, exclude=[*_OURS, *_modules_outside(include)]):
-        run: Any = import_module("wirefence.fuzz.coverage.run_target")
     errors: Any = import_module("wirefence.fuzz.errors"), import_module("wirefence.targets.errors")
     try:
+        require_extra("coverage", path.stem)
+        atheris, given = import_module("atheris"), orders()
+        include = [*under_test(path.stem, given.targets)]
+        include += filter(None, map(_module, given.targets))
+        packages = {name.partition(".")[0] for name in include}
+        with atheris.instrument_imports(packages, exclude=[*_OURS, *_modules_outside(include)]):
+            run: Any = import_module("wirefence.fuzz.coverage.run_target")
         run.fuzz(atheris, path, path.stem, sys.argv[1:], given)
     except (errors[0].UsageError, errors[1].TargetError) as error:
         _complain(error.cause, error.hint)
@@ -88,13 +90,6 @@ def _module(target: str) -> str:
     """The package of a target named ``package.module:factory``, which is under test as well."""
     module = target.partition(":")[0]
     return module if ":" in target and module != "planted" else ""
-
-
-def _atheris() -> Any:
-    try:
-        return import_module("atheris")
-    except ImportError:
-        _complain("atheris is not installed", "it has wheels for Linux on x86-64 only")
 
 
 def _complain(cause: str, hint: str) -> NoReturn:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
@@ -22,6 +22,7 @@ from wirefence.fuzz.crashes.same import PARSERS, divergences
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.fuzz.examination.plan import Plan, build
+from wirefence.fuzz.extras import require_for_targets
 from wirefence.fuzz.processes.child import (
     START,
     Begun,
@@ -33,13 +34,14 @@ from wirefence.fuzz.processes.child import (
     unbegun,
 )
 from wirefence.fuzz.store.metadata import Metadata
+from wirefence.fuzz.store.scan import Entry
 from wirefence.oracles.records import Finding, finding
 from wirefence.strategies.contract import Profile
 from wirefence.strategies.records import Case
 from wirefence.targets.command.records import Launch
 from wirefence.targets.parsers.configs import BY_NAME
 
-__all__ = ["Runners", "Subject", "findings_of", "subject_of"]
+__all__ = ["Runners", "Subject", "findings_of", "subject_of", "targets_of"]
 
 Method = Literal["forkserver", "spawn"]
 
@@ -70,6 +72,12 @@ def subject_of(metadata: Metadata) -> Subject:
     return Subject(metadata.target, launch, metadata.sides, metadata.options)
 
 
+def targets_of(entries: Iterable[Entry]) -> list[str]:
+    """Return the targets that run in processes of ours: no servers, no sides of a comparison."""
+    metadata = [entry.metadata for entry in entries]
+    return [each.target for each in metadata if not (each.command or each.sides)]
+
+
 def findings_of(case: Case, subject: Subject) -> list[Finding]:
     """Everything that is wrong with how ``subject`` takes ``case``, known quirks included.
 
@@ -87,6 +95,7 @@ def findings_of(case: Case, subject: Subject) -> list[Finding]:
         from wirefence.fuzz.crashes.compared_sides import differences  # noqa: PLC0415
 
         return differences(case.data, subject.sides, subject.options)
+    require_for_targets([subject.target])
     if subject.target == PARSERS:
         return divergences(case)
     return _examiner(subject.target).examine(case)

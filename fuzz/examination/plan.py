@@ -51,7 +51,8 @@ def build(plan: Plan) -> Examiner:
             parsers[name] = BY_NAME[name]
         else:
             gateways += _gateways(name, plan.profile)
-    return Examiner(list(parsers.values()), gateways, known_quirks())
+    # Where no parser is judged, none needs to be probed.
+    return Examiner(list(parsers.values()), gateways, known_quirks() if parsers else {})
 
 
 def known_quirks() -> dict[str, frozenset[str]]:

@@ -3,6 +3,9 @@
 The key insight: an option is a parser of its own. Two services that use one library with different
 options disagree just as two libraries do, so each combination that changes what is accepted is
 listed, with bytes and text input apart where they differ.
+
+Only the standard library's ``json`` is always there. Configurations of a library that is not
+installed are left out, and :func:`unavailable` names it.
 """
 
 from __future__ import annotations
@@ -16,24 +19,9 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-import jiter
-import msgspec
-import orjson
-import pydantic
-import pydantic_core
-import rapidjson
-import simplejson
-import ujson
-
 from wirefence.targets.parsers.prescan import PrescanError, behind_prescan
 from wirefence.targets.parsers.pure import pure_simplejson
-from wirefence.targets.parsers.typed import TYPED_MSGSPEC, TYPED_PYDANTIC, plain
-
-simdjson: Any
-try:
-    simdjson = import_module("simdjson")
-except ImportError:  # no wheel for this Python: reported by unavailable(), never hidden
-    simdjson = None
+from wirefence.targets.parsers.typed import plain, typed_msgspec, typed_pydantic
 
 __all__ = [
     "BY_NAME",
@@ -44,6 +32,25 @@ __all__ = [
     "library_versions",
     "unavailable",
 ]
+
+
+def _import_or_none(module: str) -> Any:
+    """Import a library; return ``None`` where it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError:
+        return None
+
+
+jiter = _import_or_none("jiter")
+msgspec = _import_or_none("msgspec")
+orjson = _import_or_none("orjson")
+pydantic = _import_or_none("pydantic")
+pydantic_core = _import_or_none("pydantic_core")
+rapidjson = _import_or_none("rapidjson")
+simdjson = _import_or_none("simdjson")
+simplejson = _import_or_none("simplejson")
+ujson = _import_or_none("ujson")
 
 Parse = Callable[[bytes], object]
 Errors = tuple[type[BaseException], ...]
@@ -91,11 +98,6 @@ def _refuse(token: str) -> object:
 
 
 _JSON: Errors = (json.JSONDecodeError, NotUtf8Error, PrescanError)
-_SIMPLE: Errors = (simplejson.JSONDecodeError, NotUtf8Error, PrescanError)
-_ORJSON: Errors = (orjson.JSONDecodeError, PrescanError)
-_UJSON: Errors = (ujson.JSONDecodeError, NotUtf8Error, PrescanError)
-_RAPID: Errors = (rapidjson.JSONDecodeError, NotUtf8Error, PrescanError)
-_MSGSPEC: Errors = (msgspec.DecodeError, PrescanError)
 _VALUE: Errors = (ValueError,)
 
 
@@ -141,7 +143,10 @@ def _json() -> list[ParserConfig]:
 
 
 def _simplejson() -> list[ParserConfig]:
-    row = partial(ParserConfig, library="simplejson", documented=_SIMPLE)
+    if simplejson is None:
+        return []
+    errors: Errors = (simplejson.JSONDecodeError, NotUtf8Error, PrescanError)
+    row = partial(ParserConfig, library="simplejson", documented=errors)
     pure = pure_simplejson()
     return [
         row("simplejson", options="text, C scanner", parse=_text(simplejson.loads)),
@@ -172,35 +177,50 @@ def _simplejson() -> list[ParserConfig]:
     ]
 
 
-def _native() -> list[ParserConfig]:
+def _orjson() -> list[ParserConfig]:
+    if orjson is None:
+        return []
+    errors: Errors = (orjson.JSONDecodeError, PrescanError)
+    row = partial(ParserConfig, library="orjson", documented=errors)
     return [
-        ParserConfig("orjson", "orjson", "bytes", orjson.loads, _ORJSON),
-        ParserConfig(
-            "orjson[text]", "orjson", "text", _text(orjson.loads), (*_ORJSON, NotUtf8Error)
+        row("orjson", options="bytes", parse=orjson.loads),
+        row(
+            "orjson[text]",
+            options="text",
+            parse=_text(orjson.loads),
+            documented=(*errors, NotUtf8Error),
         ),
-        ParserConfig(
+        row(
             "orjson[strict]",
-            "orjson",
-            "prescan, bytes",
-            behind_prescan(orjson.loads, text=False),
-            _ORJSON,
+            options="prescan, bytes",
+            parse=behind_prescan(orjson.loads, text=False),
             strict=True,
         ),
-        ParserConfig("ujson", "ujson", "text", _text(ujson.loads), _UJSON),
-        ParserConfig("ujson[bytes]", "ujson", "bytes", ujson.loads, _UJSON),
-        ParserConfig(
+    ]
+
+
+def _ujson() -> list[ParserConfig]:
+    if ujson is None:
+        return []
+    errors: Errors = (ujson.JSONDecodeError, NotUtf8Error, PrescanError)
+    row = partial(ParserConfig, library="ujson", documented=errors)
+    return [
+        row("ujson", options="text", parse=_text(ujson.loads)),
+        row("ujson[bytes]", options="bytes", parse=ujson.loads),
+        row(
             "ujson[strict]",
-            "ujson",
-            "prescan, text",
-            behind_prescan(ujson.loads, text=True),
-            _UJSON,
+            options="prescan, text",
+            parse=behind_prescan(ujson.loads, text=True),
             strict=True,
         ),
     ]
 
 
 def _rapidjson() -> list[ParserConfig]:
-    row = partial(ParserConfig, library="python-rapidjson", documented=_RAPID)
+    if rapidjson is None:
+        return []
+    errors: Errors = (rapidjson.JSONDecodeError, NotUtf8Error, PrescanError)
+    row = partial(ParserConfig, library="python-rapidjson", documented=errors)
     relaxed = rapidjson.PM_COMMENTS | rapidjson.PM_TRAILING_COMMAS
     no_nan = partial(rapidjson.loads, allow_nan=False)
     return [
@@ -227,15 +247,19 @@ def _rapidjson() -> list[ParserConfig]:
 
 
 def _msgspec() -> list[ParserConfig]:
-    decode = msgspec.json.decode
-    row = partial(ParserConfig, library="msgspec", documented=_MSGSPEC)
+    if msgspec is None:
+        return []
+    decode: Parse = import_module("msgspec.json").decode
+    errors: Errors = (msgspec.DecodeError, PrescanError)
+    row = partial(ParserConfig, library="msgspec", documented=errors)
+    typed = typed_msgspec()
     return [
         row("msgspec", options="untyped", parse=decode),
-        row("msgspec[typed]", options="envelope type", parse=TYPED_MSGSPEC["strict"], typed=True),
+        row("msgspec[typed]", options="envelope type", parse=typed["strict"], typed=True),
         row(
             "msgspec[typed,lax]",
             options="envelope type, strict=False",
-            parse=TYPED_MSGSPEC["lax"],
+            parse=typed["lax"],
             typed=True,
         ),
         row(
@@ -275,6 +299,8 @@ def _simdjson() -> list[ParserConfig]:
 
 
 def _jiter() -> list[ParserConfig]:
+    if jiter is None:
+        return []
     row = partial(ParserConfig, library="jiter", documented=_VALUE)
     read: Any = jiter.from_json
     strict = partial(read, allow_inf_nan=False, catch_duplicate_keys=True)
@@ -314,6 +340,9 @@ def _jiter() -> list[ParserConfig]:
 
 
 def _pydantic() -> list[ParserConfig]:
+    if pydantic is None or pydantic_core is None:
+        return []
+    made = typed_pydantic()
     core: Any = pydantic_core.from_json
     no_nan = partial(core, allow_inf_nan=False)
     row = partial(ParserConfig, library="pydantic-core", documented=_VALUE)
@@ -336,16 +365,17 @@ def _pydantic() -> list[ParserConfig]:
         typed(
             "pydantic[strict-types]",
             options="envelope model, strict",
-            parse=TYPED_PYDANTIC["strict"],
+            parse=made["strict"],
         ),
-        typed("pydantic[lax]", options="envelope model, lax", parse=TYPED_PYDANTIC["lax"]),
+        typed("pydantic[lax]", options="envelope model, lax", parse=made["lax"]),
     ]
 
 
 CONFIGS: tuple[ParserConfig, ...] = (
     *_json(),
     *_simplejson(),
-    *_native(),
+    *_orjson(),
+    *_ujson(),
     *_rapidjson(),
     *_msgspec(),
     *_simdjson(),
@@ -358,7 +388,19 @@ BY_NAME: dict[str, ParserConfig] = {config.name: config for config in CONFIGS}
 
 def unavailable() -> dict[str, str]:
     """Libraries that are missing here, with the reason."""
-    return {} if simdjson is not None else {"pysimdjson": "it has no wheel for this Python"}
+    modules = {
+        "jiter": jiter,
+        "msgspec": msgspec,
+        "orjson": orjson,
+        "pydantic": pydantic,
+        "pydantic-core": pydantic_core,
+        "pysimdjson": simdjson,
+        "python-rapidjson": rapidjson,
+        "simplejson": simplejson,
+        "ujson": ujson,
+    }
+    reason = "it is not installed, or does not load"
+    return {name: reason for name, module in modules.items() if module is None}
 
 
 def library_versions() -> dict[str, str]:

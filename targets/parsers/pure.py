@@ -6,15 +6,19 @@ The key insight: the pure Python scanner is what runs where no wheel fits, and i
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
-
-from simplejson import decoder, scanner
 
 __all__ = ["pure_simplejson"]
 
 
 def pure_simplejson() -> Callable[[str], object]:
-    """``loads`` of simplejson over its pure Python scanner and string scanner."""
+    """``loads`` of simplejson over its pure Python scanner and string scanner.
+
+    Raises ImportError.
+    """
+    decoder: Any = import_module("simplejson.decoder")
+    scanner: Any = import_module("simplejson.scanner")
     pure: Any = decoder.JSONDecoder()
     pure.parse_string = decoder.py_scanstring
     pure.scan_once = scanner.py_make_scanner(pure)

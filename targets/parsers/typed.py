@@ -7,12 +7,12 @@ can accept documents that no untyped parser does.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-import msgspec
-import pydantic
+__all__ = ["plain", "typed_msgspec", "typed_pydantic"]
 
-__all__ = ["TYPED_MSGSPEC", "TYPED_PYDANTIC", "plain"]
+Read = Callable[[bytes], object]
 
 
 def plain(value: Any) -> object:
@@ -24,33 +24,35 @@ def plain(value: Any) -> object:
     return value if isinstance(value, str | int | None) else float(value)
 
 
-class _Struct(msgspec.Struct, omit_defaults=True):
-    jsonrpc: str
-    id: int | str | None = None
-    method: str = ""
-    params: dict[str, Any] = {}
+def typed_msgspec() -> dict[str, Read]:
+    """Readers of an envelope type by msgspec: ``strict`` and ``lax``. Raises ImportError."""
+    msgspec, codec = import_module("msgspec"), import_module("msgspec.json")
+    fields = [
+        ("jsonrpc", str),
+        ("id", int | str | None, None),
+        ("method", str, ""),
+        ("params", dict[str, Any], msgspec.field(default_factory=dict)),
+    ]
+    struct = msgspec.defstruct("_Struct", fields, omit_defaults=True)
+
+    def reader(*, strict: bool) -> Read:
+        decode = codec.Decoder(struct, strict=strict).decode
+        return lambda raw: msgspec.structs.asdict(decode(raw))
+
+    return {"strict": reader(strict=True), "lax": reader(strict=False)}
 
 
-class _Model(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(strict=False)
+def typed_pydantic() -> dict[str, Read]:
+    """Readers of an envelope model by pydantic: ``strict`` and ``lax``. Raises ImportError."""
+    model: Any = import_module("pydantic").create_model(
+        "_Model",
+        jsonrpc=(str, ...),
+        id=(int | str | None, None),
+        method=(str, ""),
+        params=(dict[str, Any], {}),
+    )
 
-    jsonrpc: str
-    id: int | str | None = None
-    method: str = ""
-    params: dict[str, Any] = {}
+    def reader(*, strict: bool) -> Read:
+        return lambda raw: model.model_validate_json(raw, strict=strict).model_dump()
 
-
-_STRICT = msgspec.json.Decoder(_Struct, strict=True)
-_LAX = msgspec.json.Decoder(_Struct, strict=False)
-
-
-def _struct(decoder: msgspec.json.Decoder[_Struct]) -> Callable[[bytes], object]:
-    return lambda raw: msgspec.structs.asdict(decoder.decode(raw))
-
-
-def _model(*, strict: bool) -> Callable[[bytes], object]:
-    return lambda raw: _Model.model_validate_json(raw, strict=strict).model_dump()
-
-
-TYPED_MSGSPEC = {"strict": _struct(_STRICT), "lax": _struct(_LAX)}
-TYPED_PYDANTIC = {"strict": _model(strict=True), "lax": _model(strict=False)}
+    return {"strict": reader(strict=True), "lax": reader(strict=False)}

@@ -83,7 +83,7 @@ def test_campaigns_and_fuzz_runs_are_told_of_faults_that_stand_alone(here, monke
 
     monkeypatch.setattr("wirefence.fuzz.commands.campaign.campaign", campaign)
     monkeypatch.setattr("wirefence.fuzz.commands.fuzz._run", fuzz)
-    monkeypatch.setattr("wirefence.fuzz.commands.fuzz._need_atheris", lambda: None)
+    monkeypatch.setattr("wirefence.fuzz.commands.fuzz.require_extra", lambda *_: None)
     for words in (["campaign", "--target", "json"], ["fuzz", "fuzz_gateway"]):
         with pytest.raises(click.exceptions.Abort):
             cli.main(words, standalone_mode=False)

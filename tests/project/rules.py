@@ -34,7 +34,7 @@ SEALED = {
 }
 
 LAYERS = (
-    *("errors", "paths", "text", "self_check", "processes", "store", "shrink", "native"),
+    *("errors", "extras", "paths", "text", "self_check", "processes", "store", "shrink", "native"),
     *("examination", "coverage", "campaign", "compare", "gate", "crashes"),
     *("pytest_support", "pytest_plugin", "commands", "cli"),
 )

@@ -11,6 +11,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from wirefence.fuzz.extras import EXTRAS
+from wirefence.targets.environments.specs import module_of
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PYTHONS = [
@@ -18,9 +21,24 @@ PYTHONS = [
     for text in PROJECT["project"]["classifiers"]
     if text.startswith("Programming Language :: Python :: 3.")
 ]
-RUNTIME = PROJECT["project"]["dependencies"]
+BASE = PROJECT["project"]["dependencies"]
+EXTRA_LINES = PROJECT["project"]["optional-dependencies"]
 DEVELOPMENT = PROJECT["dependency-groups"]["dev"]
 
+
+def expanded(extra: str) -> list[str]:
+    """The requirements of an extra, with those of the extras that it names."""
+    found = []
+    for line in EXTRA_LINES[extra]:
+        requirement = Requirement(line)
+        if requirement.name == "wirefence":
+            found += [each for inner in requirement.extras for each in expanded(inner)]
+        else:
+            found.append(line)
+    return found
+
+
+RUNTIME = [*BASE, *expanded("all")]
 
 RUNTIME_PINS = ("requirements.txt", "requirements-optional.txt")
 
@@ -100,6 +118,33 @@ def test_dependencies_of_dependencies_are_pinned_too(python):
     assert unpinned_dependencies(pins(*RUNTIME_PINS, python=python), python) == {}
     everything = pins(*RUNTIME_PINS, "requirements-dev.txt", python=python)
     assert unpinned_dependencies(everything, python) == {}
+
+
+def test_the_base_has_no_library_that_wirefence_tests():
+    """A server under the gate may need another version of them."""
+    pinned = pins(*RUNTIME_PINS, python="3.13")
+    waiting = [Requirement(line).name for line in BASE]
+    base: set[str] = set()
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        base.add(name)
+        needs = map(Requirement, metadata.distribution(name).requires or [])
+        waiting += [need.name for need in needs if applies(need, "3.13")]
+    tested = {canonicalize_name(Requirement(line).name) for line in expanded("all")}
+    assert base < pinned.keys()
+    assert not base & tested
+
+
+def test_all_is_every_extra():
+    every = {line for extra in EXTRA_LINES for line in expanded(extra)}
+    assert set(expanded("all")) == every
+
+
+@pytest.mark.parametrize("extra", ["parsers", "coverage"])
+def test_commands_look_for_the_modules_that_an_extra_brings(extra):
+    names = {canonicalize_name(Requirement(line).name) for line in expanded(extra)}
+    modules = {module_of(name) for name in names - {"pysimdjson"}}
+    assert {*EXTRAS[extra]} == modules | {"pydantic_core"}  # pydantic needs it
 
 
 def test_a_missing_or_unfit_pin_is_named():
