@@ -18,6 +18,7 @@ from wirefence.targets.effects.available import NAMES, Recording
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("docs/gate.md", "docs/gate-client.md", "examples/gate-client/python_sdk_client.py")
+OWN_PLACE = "$RUNNER_TEMP/wirefence/bin"
 WORKFLOW = ROOT / "examples" / "github-actions" / "gate.yml"
 
 
@@ -45,12 +46,19 @@ def test_each_line_to_type_parses(line: str) -> None:
 
 def test_the_workflow_s_command_parses_with_every_file_it_uploads() -> None:
     workflow = WORKFLOW.read_text(encoding="utf-8")
-    block = workflow[workflow.index("wirefence gate") : workflow.index(" > .wirefence-summary.md")]
+    start, end = workflow.index(f"{OWN_PLACE}/wirefence"), workflow.index(" > .wirefence-summary")
+    block = workflow[start:end].replace(f'{OWN_PLACE}/wirefence"', "wirefence")
     line = block.replace("\\\n", " ").replace("$budget", "quick").replace("$ARGS", "{}")
     params = parse(line).params
     for name in ("junit", "sarif", "out"):
         assert f"            {params[name]}\n" in workflow
     assert params["form"] == "markdown"
+
+
+def test_the_workflow_installs_wirefence_apart_from_the_server() -> None:
+    """Its dependencies would decide what the server runs with, and so what is tested."""
+    installs = re.findall(r"(\S+) -m pip install (.*)", WORKFLOW.read_text(encoding="utf-8"))
+    assert installs == [("python", "."), (f'"{OWN_PLACE}/python"', '"$WIREFENCE"')]
 
 
 def test_actions_are_pinned_to_a_commit() -> None:
