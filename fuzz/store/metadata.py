@@ -37,6 +37,9 @@ Day = Annotated[str, Bounds(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 PYTHON = "{python}"
 """Stands in a command for the interpreter that runs Wirefence: each machine has it elsewhere."""
 
+_MOVED = {"targets.gateway": "wirefence.targets.gateway"}
+"""Modules to start that reproducers name as they were called before there was one package."""
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -54,8 +57,21 @@ class Command:
         if any(HIDDEN in word for word in self.argv):
             raise ValueError("its command held a secret, which is not kept")
         env = {name: value for name, value in self.env.items() if HIDDEN not in (value or "")}
-        argv = tuple(sys.executable if word == PYTHON else word for word in self.argv)
+        words = self._with_moved_module()
+        argv = tuple(sys.executable if word == PYTHON else word for word in words)
         return Launch(argv, env, Path(self.cwd) if self.cwd else None)
+
+    def _with_moved_module(self) -> tuple[str, ...]:
+        """The words, with our gateway by the name under which it is installed now.
+
+        A folder ``targets`` where the command starts holds what the old name means: it is that of
+        another project, or of our checkout.
+        """
+        if self.argv[:1] != (PYTHON,) or (Path(self.cwd or ".") / "targets").is_dir():
+            return self.argv
+        befores = ("", *self.argv)
+        pairs = zip(befores, self.argv, strict=False)
+        return tuple(_MOVED.get(word, word) if before == "-m" else word for before, word in pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
