@@ -23,10 +23,10 @@ from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.examination.cases import block
 from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.fuzz.examination.plan import both_policies
-from wirefence.fuzz.gate.records import Nominee, Options, Report
-from wirefence.fuzz.gate.report.baseline import Baseline, load
-from wirefence.fuzz.gate.report.text import as_table, verdict
-from wirefence.fuzz.gate.run import gate
+from wirefence.fuzz.gate.records import NominatedTool, Options, Report
+from wirefence.fuzz.gate.report.baseline import Baseline, load_baseline
+from wirefence.fuzz.gate.report.text import decide_verdict, format_table
+from wirefence.fuzz.gate.run import run_gate
 from wirefence.fuzz.self_check import check_readers
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.scan import Entry
@@ -131,21 +131,21 @@ class Wirefence:
         and a baseline that can't be read fail the test in a sentence. Raises KeyboardInterrupt
         where Ctrl-C came in between, so that pytest runs nothing more.
         """
-        nominee = Nominee(tool, arguments) if tool else None
+        nominee = NominatedTool(tool, arguments) if tool else None
         launch = Launch(command, dict(env or {}), cwd)
         chosen = Options(nominee=nominee, **options)
         hide = Redactor.of(launch)
         with _in_a_sentence(hide):
-            known = Baseline() if baseline is None else load(baseline)
+            known = Baseline() if baseline is None else load_baseline(baseline)
             try:
-                report = gate(launch, chosen, "quick", self.folder, _ignore, seconds=seconds)
+                report = run_gate(launch, chosen, "quick", self.folder, _ignore, seconds=seconds)
             finally:
                 end_left()
-        report = known.applied(report)
+        report = known.mark_known(report)
         if report.reason == "interrupted":
             raise KeyboardInterrupt(_left_by(report, self.folder))
-        if verdict(report) != "pass":
-            pytest.fail(as_table(report, hide), pytrace=False)
+        if decide_verdict(report) != "pass":
+            pytest.fail(format_table(report, hide), pytrace=False)
         return report
 
     def adapter(

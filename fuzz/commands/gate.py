@@ -12,14 +12,19 @@ import click
 
 from wirefence.fuzz.commands.options import GLOSSARY, LONG, Place, Seconds, write
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
-from wirefence.fuzz.gate.client.run import gate_client, named
-from wirefence.fuzz.gate.records import Budget, Nominee, Options, Report
+from wirefence.fuzz.gate.client.run import gate_client, select_attacks
+from wirefence.fuzz.gate.records import Budget, NominatedTool, Options, Report
 from wirefence.fuzz.gate.report import baseline, formats
 from wirefence.fuzz.gate.report.artifacts import shown_command
-from wirefence.fuzz.gate.report.interrupted_runs import marked, unfinished
-from wirefence.fuzz.gate.report.text import as_json, as_table, plain, verdict
-from wirefence.fuzz.gate.run import SECONDS, gate
-from wirefence.fuzz.gate.trials.messages import Wording
+from wirefence.fuzz.gate.report.interrupted_runs import find_interrupted_runs, mark_running
+from wirefence.fuzz.gate.report.text import (
+    decide_verdict,
+    format_json,
+    format_table,
+    make_progress_printer,
+)
+from wirefence.fuzz.gate.run import BUDGET_SECONDS, run_gate
+from wirefence.fuzz.gate.trials.messages import ToolWording
 from wirefence.fuzz.paths import exists
 from wirefence.fuzz.store.atomic_write import may_write, write_whole
 from wirefence.fuzz.store.redaction import Redactor
@@ -36,7 +41,7 @@ __all__ = ["command"]
 
 _FILE = Place(path_type=Path, dir_okay=False)
 _FOLDER = Place(path_type=Path, file_okay=False)
-_FORMS = {"table": as_table, "json": as_json, "markdown": formats.markdown}
+_FORMS = {"table": format_table, "json": format_json, "markdown": formats.format_markdown}
 
 
 @click.command("gate", epilog=GLOSSARY, context_settings={"ignore_unknown_options": False})
@@ -184,27 +189,27 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     for path in (junit, sarif, expected_file if update_baseline else None):
         _check(path)
     with redirect_stdout(sys.stderr), _hiding(hide), _watched(launch, out, hide):
-        tell = plain(sys.stderr, hide)
+        tell = make_progress_printer(sys.stderr, hide)
         if client:
-            limit = seconds or SECONDS[budget]
-            chosen = named(attacks)
+            limit = seconds or BUDGET_SECONDS[budget]
+            chosen = select_attacks(attacks)
             report = gate_client(launch, options, budget, out, tell, seconds=limit, attacks=chosen)
         else:
-            report = gate(launch, options, budget, out, tell, crashes=crashes, seconds=seconds)
-    for warning in known.server.warnings(report.facts):
+            report = run_gate(launch, options, budget, out, tell, crashes=crashes, seconds=seconds)
+    for warning in known.server.make_warnings(report.facts):
         _say(f"warning: {warning}")
     other = known.server.is_other(report.facts)
-    after = known.updated(report) if update_baseline and not other else known
-    told = after.applied(report)
+    after = known.update_from(report) if update_baseline and not other else known
+    told = after.mark_known(report)
     _each(
         lambda: write(_FORMS[form](told, hide)),
-        lambda: _put(junit, lambda: formats.junit(told, hide)),
-        lambda: _put(sarif, lambda: formats.sarif(told, hide).encode()),
+        lambda: _put(junit, lambda: formats.format_junit(told, hide)),
+        lambda: _put(sarif, lambda: formats.format_sarif(told, hide).encode()),
         lambda: _update(expected_file if update_baseline else None, known, report),
     )
-    if verdict(told) == "none":
+    if decide_verdict(told) == "none":
         raise UsageError(f"no verdict: {told.gap}", "run it again, or longer with --seconds")
-    return FOUND if verdict(told) == "findings" else NOTHING
+    return FOUND if decide_verdict(told) == "findings" else NOTHING
 
 
 def _each(*steps: Callable[[], None]) -> None:
@@ -235,9 +240,9 @@ def _hiding(hide: Redactor) -> Iterator[None]:
 def _watched(launch: Launch, out: Path, hide: Redactor) -> Iterator[None]:
     """Name what a run that was killed has left, be named if we are, and leave no process."""
     command = shown_command(launch, hide)
-    with marked(out, command):
-        for each in unfinished(out):
-            _say(each.sentence())
+    with mark_running(out, command):
+        for each in find_interrupted_runs(out):
+            _say(each.describe_run())
         if sys.stderr.isatty():  # somebody is waiting
             _say(f"starting {command}")
         try:
@@ -264,25 +269,25 @@ def _launch(words: tuple[str, ...], changes: tuple[str, ...], cwd: Path | None) 
     return Launch(words, env, cwd)
 
 
-def _nominee(tool: str | None, arguments: str) -> Nominee | None:
+def _nominee(tool: str | None, arguments: str) -> NominatedTool | None:
     if tool is None:
         if arguments != "{}":
             raise UsageError("--args without --tool", "name the tool that they are for")
         return None
-    nominee = Nominee(tool, arguments)
-    Wording.of(nominee)
+    nominee = NominatedTool(tool, arguments)
+    ToolWording.of(nominee)
     return nominee
 
 
 def _baseline(path: Path | None, *, fresh: bool) -> baseline.Baseline:
     if path is None or (fresh and not exists(path)):
         return baseline.Baseline()
-    return baseline.load(path)
+    return baseline.load_baseline(path)
 
 
 def _update(path: Path | None, known: baseline.Baseline, report: Report) -> None:
     if path is not None:
-        baseline.store(path, known.updated(report))
+        baseline.store_baseline(path, known.update_from(report))
 
 
 def _check(path: Path | None) -> None:

@@ -18,11 +18,11 @@ from typing import Self
 
 from wirefence.fuzz.crashes.rerun import Subject
 from wirefence.fuzz.gate.records import Facts, Options, Trial
-from wirefence.fuzz.gate.server.discovery import learn
-from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready
-from wirefence.fuzz.gate.server.pipelined import Warm
-from wirefence.fuzz.gate.server.verdicts import judge
-from wirefence.fuzz.gate.trials.messages import STATELESS, restamp, tokens_in
+from wirefence.fuzz.gate.server.discovery import discover_server
+from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
+from wirefence.fuzz.gate.server.pipelined import PipelinedServer
+from wirefence.fuzz.gate.server.verdicts import judge_trial
+from wirefence.fuzz.gate.trials.messages import STATELESS, rename_tokens, tokens_in
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding, Judgement
 from wirefence.strategies.records import Case
@@ -48,23 +48,25 @@ class Living:
 
     def __init__(self, subject: Subject, oracle: str, wanted: Callable[[Finding], bool]) -> None:
         assert subject.launch is not None
-        options = Options.of(dict(subject.options), label=subject.target.partition("/")[0])
+        options = Options.from_settings(
+            dict(subject.options), label=subject.target.partition("/")[0]
+        )
         self._profile, self._wanted = options.profile, wanted
         self._numbers = count(1)
-        self._lab = Lab(subject.launch, options)
+        self._lab = FreshServers(subject.launch, options)
         self._facts: Facts | None = None
-        self._warm: Warm | None = None
+        self._warm: PipelinedServer | None = None
         if oracle not in _SPOILING:
             self._begin()
 
     def _begin(self) -> None:
         try:
-            facts = learn(self._lab)
+            facts = discover_server(self._lab)
         except BaseException:
             self._lab.close()
             raise
         if facts.policy == "continue":  # else a rejected frame would end it
-            self._facts, self._warm = facts, Warm(self._lab, facts)
+            self._facts, self._warm = facts, PipelinedServer(self._lab, facts)
 
     def __enter__(self) -> Self:
         return self
@@ -102,7 +104,7 @@ class Living:
         return [None] * len(cases)
 
     def _asked(
-        self, warm: Warm, facts: Facts, cases: Sequence[Case], latest: float
+        self, warm: PipelinedServer, facts: Facts, cases: Sequence[Case], latest: float
     ) -> list[bool | None]:
         made = [self._trial(case, facts) for case in cases]
         asked = [each for each in made if each is not None]
@@ -112,26 +114,26 @@ class Living:
         shown = {
             prepared.trial.number
             for some in together
-            for prepared, seen in warm.screen(some, late, hasty=True)
-            if any(self._wanted(each.finding) for each in judge(prepared, seen, facts))
+            for prepared, seen in warm.screen_trials(some, late, hasty=True)
+            if any(self._wanted(each.finding) for each in judge_trial(prepared, seen, facts))
         }
         return [None if each is None else each.trial.number in shown for each in made]
 
-    def _trial(self, case: Case, facts: Facts) -> Ready | None:
+    def _trial(self, case: Case, facts: Facts) -> PreparedTrial | None:
         """A case as a trial for the living server, under names of its own; none if it is none."""
         if case.cuts or case.version != facts.version or not case.data.endswith(b"\n"):
             return None
         number = next(self._numbers)
-        data = _with_other_ids(restamp(case.data, number), number)
+        data = _with_other_ids(rename_tokens(case.data, number), number)
         made = case_from_bytes(data, protocol=case.version)
-        contract = facts.contract(self._profile, case.version)
+        contract = facts.make_contract(self._profile, case.version)
         trial = Trial("replay", "replay", "after", made, number=number, warm=True)
-        prepared = ready(trial, contract)
+        prepared = prepare_trial(trial, contract)
         opening = _opening(prepared.judgement)
         if not opening and case.version != STATELESS:
             return None
         trial = Trial("replay", "replay", "after", made, opening, number=number, warm=True)
-        return Ready(trial, prepared.judgement, prepared.owed)
+        return PreparedTrial(trial, prepared.judgement, prepared.owed)
 
 
 def _with_other_ids(data: bytes, number: int) -> bytes:
@@ -144,7 +146,7 @@ def _with_other_ids(data: bytes, number: int) -> bytes:
     return _ID.sub(lambda hit: b"%d" % made[hit.group()], data)
 
 
-def _named(prepared: Ready) -> bool:
+def _named(prepared: PreparedTrial) -> bool:
     """Whether every line behind the handshake bears a name that the gate gave."""
     data = prepared.trial.case.data[prepared.trial.opening :]
     return all(map(tokens_in, data.split(b"\n")[:-1]))

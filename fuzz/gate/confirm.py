@@ -12,12 +12,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from wirefence.fuzz.gate.records import Facts, Seen, Trial
+from wirefence.fuzz.gate.records import Facts, Observation, Trial
 from wirefence.fuzz.gate.server.controls import Controls
-from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready, renamed
-from wirefence.fuzz.gate.server.pipelined import Warm
-from wirefence.fuzz.gate.server.verdicts import Charge, judge
-from wirefence.fuzz.gate.trials.messages import restamp
+from wirefence.fuzz.gate.server.fresh import (
+    FreshServers,
+    PreparedTrial,
+    prepare_trial,
+    rename_trial,
+)
+from wirefence.fuzz.gate.server.pipelined import PipelinedServer
+from wirefence.fuzz.gate.server.verdicts import Charge, judge_trial
+from wirefence.fuzz.gate.trials.messages import rename_tokens
 from wirefence.fuzz.shrink.shrinker import reduce
 from wirefence.fuzz.store.store import case_from_bytes
 
@@ -37,19 +42,19 @@ class Confirmed:
     """A charge that a fresh process showed, with what was seen of it."""
 
     charge: Charge
-    prepared: Ready
-    seen: Seen
+    prepared: PreparedTrial
+    seen: Observation
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
     """A trial as it was run in a fresh process, what was seen, and what that breaks."""
 
-    prepared: Ready
-    seen: Seen
+    prepared: PreparedTrial
+    seen: Observation
     charges: list[Charge]
 
-    def confirmed(self, signature: str = "") -> list[Confirmed]:
+    def list_confirmed(self, signature: str = "") -> list[Confirmed]:
         """What was shown, or only that of one signature."""
         wanted = [c for c in self.charges if signature in ("", c.finding.signature)]
         return [Confirmed(charge, self.prepared, self.seen) for charge in wanted]
@@ -63,45 +68,53 @@ class Confirmer:
     ``share`` are the seconds of the time that is left which one fault may take.
     """
 
-    lab: Lab
+    servers: FreshServers
     facts: Facts
     controls: Controls
-    warm: Warm | None
+    warm: PipelinedServer | None
     seconds: float
     number: Callable[[], int]
     share: float = math.inf
 
-    def examine(self, prepared: Ready, *, grace: float = _GRACE, full: bool = True) -> Examined:
+    def run_in_fresh_process(
+        self, prepared: PreparedTrial, *, grace: float = _GRACE, full: bool = True
+    ) -> Examined:
         """A trial in a fresh process, under names of its own, beside its control session.
 
-        ``full`` is for :meth:`Lab.patience`.
+        ``full`` is for :meth:`FreshServers.reply_patience`.
         """
-        contract = self.facts.contract(self.lab.options.profile, prepared.trial.case.version)
-        fresh = renamed(prepared, self.number(), contract)
-        seen = self.lab.run(fresh, self.facts, grace=grace, full=full)
-        charges = self._judge(fresh, seen)
+        contract = self.facts.make_contract(
+            self.servers.options.profile, prepared.trial.case.version
+        )
+        fresh = rename_trial(prepared, self.number(), contract)
+        seen = self.servers.run_trial(fresh, self.facts, grace=grace, full=full)
+        charges = self._judge_beside_control(fresh, seen)
         if any(charge.finding.rule == "act-unfounded" for charge in charges):
             # Once more: what the server does at its own time may have missed the control session.
-            charges = self._judge(fresh, seen, again=True)
+            charges = self._judge_beside_control(fresh, seen, again=True)
         return Examined(fresh, seen, charges)
 
-    def _judge(self, fresh: Ready, seen: Seen, *, again: bool = False) -> list[Charge]:
-        control = self.controls.of(fresh, again=again)
-        return judge(fresh, seen, self.facts, control, self.controls.most)
+    def _judge_beside_control(
+        self, fresh: PreparedTrial, seen: Observation, *, again: bool = False
+    ) -> list[Charge]:
+        control = self.controls.get_control(fresh, again=again)
+        return judge_trial(fresh, seen, self.facts, control, self.controls.most)
 
-    def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
+    def confirm_in_fresh_process(self, prepared: PreparedTrial, signature: str) -> list[Confirmed]:
         """Everything that a fresh process shows of a trial, in its smallest form if that will do.
 
         Without ``signature`` among it where what a living server showed has another cause: a
         server that hangs in a fresh process has merely lost a reply in one that is shared.
         """
-        small = self._shrunk(prepared, signature)
-        found = self.examine(small, grace=0.0)  # what shows at once need not be waited for
-        if not _shows(found.charges, signature):
-            found = self.examine(prepared)
-        return found.confirmed()
+        small = self._shrink_trial(prepared, signature)
+        found = self.run_in_fresh_process(
+            small, grace=0.0
+        )  # what shows at once need not be waited for
+        if not _has_signature(found.charges, signature):
+            found = self.run_in_fresh_process(prepared)
+        return found.list_confirmed()
 
-    def _shrunk(self, prepared: Ready, signature: str) -> Ready:
+    def _shrink_trial(self, prepared: PreparedTrial, signature: str) -> PreparedTrial:
         """The smallest form that still shows the signature, in a living server if that is safe."""
         trial = prepared.trial
         # Pauses are offsets into the bytes and heavy trials take seconds each: both stay as found.
@@ -113,12 +126,12 @@ class Confirmer:
         opening = trial.case.data[: trial.opening] if fast else b""
         rest = trial.case.data[len(opening) :]
         seconds = min(self.seconds, self.share / 2)
-        deadline = min(time.monotonic() + seconds, self.lab.deadline)
+        deadline = min(time.monotonic() + seconds, self.servers.deadline)
 
         def keep(many: Sequence[bytes]) -> list[bool]:
             if fast:
-                return self._warm_keeps(trial, opening, many, signature, deadline)
-            return [self._cold_keeps(trial, data, signature) for data in many]
+                return self._keeps_in_warm_server(trial, opening, many, signature, deadline)
+            return [self._keeps_in_fresh_process(trial, data, signature) for data in many]
 
         try:
             small = reduce(
@@ -130,9 +143,9 @@ class Confirmer:
             ).data
         except ValueError:  # it can't be shown twice: the form as found has its chance
             return prepared
-        return self._made(trial, opening + small, trial.number)
+        return self._make_trial(trial, opening + small, trial.number)
 
-    def _warm_keeps(
+    def _keeps_in_warm_server(
         self,
         trial: Trial,
         opening: bytes,
@@ -143,27 +156,31 @@ class Confirmer:
         """Which of several forms show the signature, asked for all at once."""
         assert self.warm is not None
         made = [
-            self._made(trial, opening + data, self.number()) if data.endswith(b"\n") else None
+            self._make_trial(trial, opening + data, self.number()) if data.endswith(b"\n") else None
             for data in many  # what has no LF would be glued to the next
         ]
         late = lambda: time.monotonic() > deadline  # noqa: E731
         shown = {
             prepared.trial.number
-            for prepared, seen in self.warm.screen(filter(None, made), late, hasty=True)
-            if _shows(judge(prepared, seen, self.facts), signature)
+            for prepared, seen in self.warm.screen_trials(filter(None, made), late, hasty=True)
+            if _has_signature(judge_trial(prepared, seen, self.facts), signature)
         }
         return [each is not None and each.trial.number in shown for each in made]
 
-    def _cold_keeps(self, trial: Trial, data: bytes, signature: str) -> bool:
-        made = self._made(trial, data, trial.number)
-        return _shows(self.examine(made, grace=0.1, full=False).charges, signature)
+    def _keeps_in_fresh_process(self, trial: Trial, data: bytes, signature: str) -> bool:
+        made = self._make_trial(trial, data, trial.number)
+        return _has_signature(
+            self.run_in_fresh_process(made, grace=0.1, full=False).charges, signature
+        )
 
-    def _made(self, trial: Trial, data: bytes, number: int) -> Ready:
-        case = case_from_bytes(restamp(data, number), protocol=trial.case.version)
+    def _make_trial(self, trial: Trial, data: bytes, number: int) -> PreparedTrial:
+        case = case_from_bytes(rename_tokens(data, number), protocol=trial.case.version)
         case = replace(case, damage=trial.case.damages())
         made = replace(trial, case=case, number=number, eof=trial.eof or not data.endswith(b"\n"))
-        return ready(made, self.facts.contract(self.lab.options.profile, case.version))
+        return prepare_trial(
+            made, self.facts.make_contract(self.servers.options.profile, case.version)
+        )
 
 
-def _shows(charges: list[Charge], signature: str) -> bool:
+def _has_signature(charges: list[Charge], signature: str) -> bool:
     return any(charge.finding.signature == signature for charge in charges)

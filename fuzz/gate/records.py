@@ -23,20 +23,20 @@ from wirefence.targets.records import Ending
 
 __all__ = [
     "Attempt",
-    "Begun",
     "Budget",
     "Event",
     "Facts",
     "Flaw",
     "FlawFound",
     "Listener",
-    "Nominee",
+    "NominatedTool",
+    "Observation",
     "Options",
     "Place",
+    "Progress",
     "Reason",
     "Report",
-    "Seen",
-    "Step",
+    "RunStarted",
     "Tally",
     "Trial",
 ]
@@ -53,7 +53,7 @@ Reason = Literal["done", "budget", "interrupted", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
-class Nominee:
+class NominatedTool:
     """A tool that may be called, and its arguments.
 
     ``arguments`` is JSON text in which ``{nonce}`` marks where the action name goes.
@@ -63,7 +63,7 @@ class Nominee:
     arguments: str = "{}"
 
     @property
-    def traced(self) -> bool:
+    def carries_name(self) -> bool:
         """Whether the action name reaches the tool."""
         return "{nonce}" in self.arguments
 
@@ -83,7 +83,7 @@ class Options:
     profile: Profile = "strict"
     policy: Policy | None = None
     protocol: Version | None = None
-    nominee: Nominee | None = None
+    nominee: NominatedTool | None = None
     expected_tools: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
     watch: tuple[Path, ...] = ()
@@ -92,7 +92,7 @@ class Options:
     seed: int = 0
     label: str = ""
 
-    def settings(self) -> dict[str, str]:
+    def as_settings(self) -> dict[str, str]:
         """What decides the judgement of one case, as text to be kept beside its bytes."""
         said = {
             "profile": self.profile,
@@ -109,17 +109,17 @@ class Options:
         return {name: value for name, value in said.items() if value}
 
     @classmethod
-    def of(cls, settings: Mapping[str, str], label: str = "") -> Options:
-        """The options that :meth:`settings` wrote. Raises UsageError for what is none of them."""
+    def from_settings(cls, settings: Mapping[str, str], label: str = "") -> Options:
+        """Read the options that :meth:`as_settings` wrote. Raises UsageError for unusable ones."""
         said = settings.get
         try:
             return cls(
                 _one_of(said("profile", "strict"), get_args(Profile)),
                 _one_of(said("policy"), get_args(Policy)) if said("policy") else None,
                 _one_of(said("protocol"), VERSIONS) if said("protocol") else None,
-                Nominee(settings["tool"], said("args", "{}")) if said("tool") else None,
-                _listed(said("expect-tool", "")),
-                _listed(said("effects", "")),
+                NominatedTool(settings["tool"], said("args", "{}")) if said("tool") else None,
+                _split_list(said("expect-tool", "")),
+                _split_list(said("effects", "")),
                 tuple(map(Path, filter(None, said("watch", "").split(os.pathsep)))),
                 float(said("patience", "5")),
                 float(said("start-patience", "30")),
@@ -129,7 +129,7 @@ class Options:
             raise UsageError(f"unusable options of the gate ({error})", "mend the .json") from error
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def _split_list(text: str) -> tuple[str, ...]:
     return tuple(filter(None, text.split(",")))
 
 
@@ -156,7 +156,7 @@ class Facts:
     version: Version
     versions: tuple[Version, ...]
     tools: tuple[str, ...]
-    nominee: Nominee | None
+    nominee: NominatedTool | None
     tool: Tool | None
     declared: bool
     policy: Policy
@@ -164,7 +164,7 @@ class Facts:
     peak_bytes: int
     startup_cpu: float = 0.0
 
-    def contract(self, profile: Profile, version: Version | None = None) -> Contract:
+    def make_contract(self, profile: Profile, version: Version | None = None) -> Contract:
         """The terms by which a session with this server is judged."""
         tools = (self.tool,) if self.tool else ()
         return Contract(version or self.version, profile, self.policy, tools)
@@ -195,7 +195,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observation:
     """Everything observed of one trial: raw lines of stdout, effects, and how it ended.
 
     ``tail`` is what stdout held after its last LF. ``complete`` says that every reply came that was
@@ -231,7 +231,7 @@ class Attempt:
     acted: int = 0
     unusable: int = 0
 
-    def plus(self, *, acted: bool, usable: bool) -> Attempt:
+    def add_trial(self, *, acted: bool, usable: bool) -> Attempt:
         return Attempt(self.sent + 1, self.acted + acted, self.unusable + (not usable))
 
 
@@ -301,7 +301,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class RunStarted:
     """The server is known, and trials begin."""
 
     facts: Facts
@@ -311,7 +311,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Progress:
     """So far: seconds since the start, trials done, and flaws found."""
 
     seconds: float
@@ -326,5 +326,5 @@ class FlawFound:
     flaw: Flaw
 
 
-Event = Begun | Step | FlawFound
+Event = RunStarted | Progress | FlawFound
 Listener = Callable[[Event], None]

@@ -13,12 +13,17 @@ from itertools import count
 from wirefence.fuzz.gate.client.run import examine_client
 from wirefence.fuzz.gate.records import Facts, Options, Trial
 from wirefence.fuzz.gate.server.controls import Controls
-from wirefence.fuzz.gate.server.discovery import learn
-from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready, renamed
-from wirefence.fuzz.gate.server.smoke import at_the_end, missing_tools
+from wirefence.fuzz.gate.server.discovery import discover_server
+from wirefence.fuzz.gate.server.fresh import (
+    FreshServers,
+    PreparedTrial,
+    prepare_trial,
+    rename_trial,
+)
+from wirefence.fuzz.gate.server.smoke import check_end_of_stdin, find_missing_tools
 from wirefence.fuzz.gate.server.startup import startup_findings
-from wirefence.fuzz.gate.server.verdicts import Charge, judge
-from wirefence.fuzz.gate.trials.startup_variants import by_name
+from wirefence.fuzz.gate.server.verdicts import Charge, judge_trial
+from wirefence.fuzz.gate.trials.startup_variants import find_variant
 from wirefence.fuzz.store.redaction import Redactor, without_secrets
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
@@ -42,46 +47,46 @@ def examine_command(
     """Every finding that one case shows in one fresh process of ``launch``.
 
     Names that the gate gave to calls are made new in the bytes, since a call may work only once for
-    a name. ``settings`` are those of :meth:`Options.settings`, ``target`` is the label in
+    a name. ``settings`` are those of :meth:`Options.as_settings`, ``target`` is the label in
     signatures. The server is asked about itself the first time. A good session is also ended at
     once, to see whether replies are lost and the process goes. Raises TargetError for a launch that
     fails, UsageError for options that don't fit the server.
     """
     hide = Redactor.of(launch)
-    found = _examined(case, launch, settings or {}, target)
+    found = _examine_case(case, launch, settings or {}, target)
     return [without_secrets(each, hide) for each in found]
 
 
-def _examined(
+def _examine_case(
     case: Case, launch: Launch, settings: Mapping[str, str], target: str
 ) -> list[Finding]:
     if "attack" in settings:
         return examine_client(launch, settings, target)
-    options = Options.of(settings, label=target)
-    lab = Lab(launch, options)
+    options = Options.from_settings(settings, label=target)
+    servers = FreshServers(launch, options)
     key = repr(launch), options
     try:
         if key not in _known:
-            _known[key] = learn(lab)
+            _known[key] = discover_server(servers)
         known = _known[key]
-        cause = by_name(settings.get("cause", ""))
+        cause = find_variant(settings.get("cause", ""))
         if cause is not None:  # a fault of starting, for which the start is made anew
             return [each.finding for each in startup_findings(launch, known, options, [cause])]
         eof = not case.data.endswith(b"\n")
         trial = Trial("replay", "replay", "after", case, eof=eof)
-        contract = known.contract(options.profile, case.version)
-        prepared = renamed(ready(trial, contract), next(_numbers), contract)
-        return [charge.finding for charge in _charges(lab, known, prepared)]
+        contract = known.make_contract(options.profile, case.version)
+        prepared = rename_trial(prepare_trial(trial, contract), next(_numbers), contract)
+        return [charge.finding for charge in _judge_case(servers, known, prepared)]
     finally:
-        lab.close()
+        servers.close()
 
 
-def _charges(lab: Lab, facts: Facts, prepared: Ready) -> list[Charge]:
-    seen = lab.run(prepared, facts, grace=0.3)
-    control = Controls(lab, facts, lambda: next(_numbers)).of(prepared)
-    charges = judge(prepared, seen, facts, control)
+def _judge_case(servers: FreshServers, facts: Facts, prepared: PreparedTrial) -> list[Charge]:
+    seen = servers.run_trial(prepared, facts, grace=0.3)
+    control = Controls(servers, facts, lambda: next(_numbers)).get_control(prepared)
+    charges = judge_trial(prepared, seen, facts, control)
     if all(frame.accepted for frame in prepared.judgement.frames):
         ended = replace(prepared, trial=replace(prepared.trial, eof=True))
-        charges += at_the_end(lab, facts, ended)[1]
-        charges += missing_tools(facts, lab.options.expected_tools)
+        charges += check_end_of_stdin(servers, facts, ended)[1]
+        charges += find_missing_tools(facts, servers.options.expected_tools)
     return charges

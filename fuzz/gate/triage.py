@@ -15,100 +15,104 @@ from dataclasses import dataclass, field, replace
 
 from wirefence.fuzz.gate.confirm import Confirmed, Confirmer, Examined
 from wirefence.fuzz.gate.records import Flaw, FlawFound, Listener, Tally
-from wirefence.fuzz.gate.report.artifacts import Filing
-from wirefence.fuzz.gate.server.fresh import Ready
+from wirefence.fuzz.gate.report.artifacts import ArtifactWriter
+from wirefence.fuzz.gate.server.fresh import PreparedTrial
 from wirefence.fuzz.gate.server.verdicts import ACTING, UNUSABLE
 from wirefence.targets.command.records import Launch
 
-__all__ = ["Pursuit"]
+__all__ = ["Triage"]
 
 _TRIES = 2
 
 
 @dataclass(slots=True)
-class Pursuit:
+class Triage:
     """What looked wrong, and what of it is a finding. ``late`` says that the time is up."""
 
     confirmer: Confirmer
-    filing: Filing
+    filing: ArtifactWriter
     listener: Listener
     tally: Tally
-    late: Callable[[], bool]
+    is_time_spent: Callable[[], bool]
     flaws: dict[str, Flaw] = field(default_factory=dict)
     _doubts: dict[str, int] = field(default_factory=dict)
-    _suspects: dict[str, list[Ready]] = field(default_factory=dict)
+    _suspects: dict[str, list[PreparedTrial]] = field(default_factory=dict)
 
-    def suspect(self, prepared: Ready, signature: str) -> None:
-        """Keep what a living server showed for :meth:`pursue`; of what is known, the name only."""
-        if not self._known(prepared, signature):
+    def add_suspect(self, prepared: PreparedTrial, signature: str) -> None:
+        """Keep a trial for :meth:`confirm_suspects`; of a known signature, only its name."""
+        if not self._is_known(prepared, signature):
             self._suspects.setdefault(signature, []).append(prepared)
 
-    def pursue(self) -> None:
+    def confirm_suspects(self) -> None:
         """Run again what looked wrong: the gravest first, by the simplest trial of each."""
-        for signature in sorted(self._suspects, key=_gravity):
-            left = self.confirmer.lab.deadline - time.monotonic()
+        for signature in sorted(self._suspects, key=_severity_rank):
+            left = self.confirmer.servers.deadline - time.monotonic()
             self.confirmer.share = max(0.0, left) / len(self._suspects)
             suspects = self._suspects[signature]
             for prepared in sorted(suspects, key=lambda each: len(each.trial.case.data)):
-                self.follow(prepared, signature)
+                self.confirm_sign(prepared, signature)
             del self._suspects[signature]  # not before: this may be interrupted
         self.confirmer.share = math.inf
 
-    def give_up(self) -> None:
+    def count_pending(self) -> None:
         """Count what was not run again because the run ended before."""
         for signature, suspects in self._suspects.items():
             if signature not in self.flaws:
                 self.tally.pending.setdefault(signature, len(suspects))
         self._suspects.clear()
 
-    def follow(self, prepared: Ready, signature: str, shown: Examined | None = None) -> None:
+    def confirm_sign(
+        self, prepared: PreparedTrial, signature: str, shown: Examined | None = None
+    ) -> None:
         """Make a finding of one sign, unless it is known or was not seen again often enough.
 
         ``shown`` is what a fresh process has shown of the trial.
         """
-        if self._known(prepared, signature) or self._doubts.get(signature, 0) >= _TRIES:
+        if self._is_known(prepared, signature) or self._doubts.get(signature, 0) >= _TRIES:
             return
         name = prepared.trial.name
-        confirmed = self._again(prepared, signature, shown)
+        confirmed = self._confirm_again(prepared, signature, shown)
         for found in confirmed:
-            if found.charge.finding.signature not in self.flaws and not _hurried(found):
-                self.file(found, name)
+            if found.charge.finding.signature not in self.flaws and not _was_hurried(found):
+                self.file_finding(found, name)
         if signature in self.flaws:
             self.tally.unconfirmed.pop(signature, None)
             self.tally.pending.pop(signature, None)
-        elif self.late() or any(map(_hurried, confirmed)):
+        elif self.is_time_spent() or any(map(_was_hurried, confirmed)):
             self.tally.pending[signature] = self.tally.pending.get(signature, 0) + 1
         else:
             self._doubts[signature] = self._doubts.get(signature, 0) + 1
             if not confirmed:
                 self.tally.unconfirmed[signature] = self._doubts[signature]
 
-    def _again(self, prepared: Ready, signature: str, shown: Examined | None) -> list[Confirmed]:
-        if not self.late():
-            return self.confirmer.confirm(prepared, signature)
-        return [] if shown is None else shown.confirmed(signature)
+    def _confirm_again(
+        self, prepared: PreparedTrial, signature: str, shown: Examined | None
+    ) -> list[Confirmed]:
+        if not self.is_time_spent():
+            return self.confirmer.confirm_in_fresh_process(prepared, signature)
+        return [] if shown is None else shown.list_confirmed(signature)
 
-    def _known(self, prepared: Ready, signature: str) -> bool:
+    def _is_known(self, prepared: PreparedTrial, signature: str) -> bool:
         known, name = self.flaws.get(signature), prepared.trial.name
         if known is not None and name not in known.trials:
             self.flaws[signature] = replace(known, trials=(*known.trials, name))
         return known is not None
 
-    def file(self, found: Confirmed, trial: str = "", launch: Launch | None = None) -> None:
+    def file_finding(self, found: Confirmed, trial: str = "", launch: Launch | None = None) -> None:
         """Put a finding on disk. Raises UsageError."""
-        flaw = self.filing.file(found, (trial or found.prepared.trial.name,), launch)
+        flaw = self.filing.write_finding(found, (trial or found.prepared.trial.name,), launch)
         self.flaws[flaw.finding.signature] = flaw
         if flaw.finding.rule in UNUSABLE:
-            self.confirmer.lab.hurry()
+            self.confirmer.servers.shorten_patience()
         self.listener(FlawFound(flaw))
 
 
-def _hurried(found: Confirmed) -> bool:
+def _was_hurried(found: Confirmed) -> bool:
     """Whether a reply counts as missing only because the time was up."""
     return found.seen.hurried and found.charge.finding.rule in UNUSABLE
 
 
-def _gravity(signature: str) -> int:
+def _severity_rank(signature: str) -> int:
     rules = [*ACTING, *UNUSABLE]
     rule = next((part for part in signature.split("|") if part in rules), "")
     return rules.index(rule) if rule else len(rules)

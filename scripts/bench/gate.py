@@ -18,15 +18,25 @@ from itertools import count
 from pathlib import Path
 
 from scripts.bench.gate_peer import PEER, calls_per_second
-from wirefence.fuzz.gate.records import Facts, Nominee, Options
-from wirefence.fuzz.gate.server.discovery import learn
-from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready
-from wirefence.fuzz.gate.server.pipelined import Warm
-from wirefence.fuzz.gate.server.sent_trial import Parcel
-from wirefence.fuzz.gate.server.trial_copies import Copy, Remembered, Templates, like
-from wirefence.fuzz.gate.trials.generate import Maker
-from wirefence.fuzz.gate.trials.messages import INITIALIZED, Names, Wording, initialize
-from wirefence.fuzz.gate.trials.schedule import warm_turns
+from wirefence.fuzz.gate.records import Facts, NominatedTool, Options
+from wirefence.fuzz.gate.server.discovery import discover_server
+from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
+from wirefence.fuzz.gate.server.pipelined import PipelinedServer
+from wirefence.fuzz.gate.server.trial_payload import TrialPayload
+from wirefence.fuzz.gate.server.trial_templates import (
+    CachedJudge,
+    Templates,
+    TrialCopy,
+    template_of,
+)
+from wirefence.fuzz.gate.trials.generate import TrialMaker
+from wirefence.fuzz.gate.trials.messages import (
+    INITIALIZED,
+    ToolWording,
+    TrialNames,
+    make_initialize,
+)
+from wirefence.fuzz.gate.trials.schedule import make_warm_trials
 from wirefence.targets.command.memory import cpu_of_group
 from wirefence.targets.command.records import Launch
 
@@ -39,7 +49,7 @@ _LONGEST = 3.0
 """Seconds of one measurement: slow servers get through less of the trials."""
 _LOT = 1_000
 """Trials of one write: the next is ready before the pipe has run empty."""
-_NOMINEE = Nominee("record", '{"action":"{nonce}"}')
+_NOMINEE = NominatedTool("record", '{"action":"{nonce}"}')
 _GATEWAY = ("-m", "wirefence.targets.gateway", "--policy", "continue")
 _LOOP = """\
 import json, sys
@@ -153,14 +163,18 @@ class _Rates:
 
 def _rates(launch: Launch) -> _Rates:
     """Measure one server, all ways in turn."""
-    lab = Lab(launch, Options(nominee=_NOMINEE, effects=("http",), policy="continue"), ahead=1)
+    lab = FreshServers(
+        launch, Options(nominee=_NOMINEE, effects=("http",), policy="continue"), ahead=1
+    )
     try:
-        facts = learn(lab)
-        maker = Maker(facts, Wording.of(_NOMINEE), facts.version)
+        facts = discover_server(lab)
+        maker = TrialMaker(facts, ToolWording.of(_NOMINEE), facts.version)
         rates, made = _Rates(), _copies(maker, facts)
-        good = Parcel.of(ready(maker.good(1), facts.contract("strict")), facts.version)
-        goods = [good.renamed(number) for number in range(2, _GROUPS)]
-        bads = [each.parcel for each in made]
+        good = TrialPayload.of(
+            prepare_trial(maker.make_good_session(1), facts.make_contract("strict")), facts.version
+        )
+        goods = [good.rename_to(number) for number in range(2, _GROUPS)]
+        bads = [each.payload for each in made]
         for _ in range(_ROUNDS):
             rates.good = max(rates.good, _blindly(lab, maker, goods))
             rates.blind = max(rates.blind, _blindly(lab, maker, bads))
@@ -171,24 +185,24 @@ def _rates(launch: Launch) -> _Rates:
         lab.close()
 
 
-def _copies(maker: Maker, facts: Facts) -> list[Copy]:
+def _copies(maker: TrialMaker, facts: Facts) -> list[TrialCopy]:
     """The vocabulary again and again under new names, as far as it can stay in the pipe."""
-    contract, numbers = facts.contract("strict"), count(1)
+    contract, numbers = facts.make_contract("strict"), count(1)
     templates = Templates(numbers)
-    for trial in maker.damage(numbers):
+    for trial in maker.make_damaged(numbers):
         if trial.warm:
-            templates.offer(ready(trial, contract))
-    return [*filter(None, (templates.copy() for _ in range(_GROUPS)))]
+            templates.add_template(prepare_trial(trial, contract))
+    return [*filter(None, (templates.make_copy() for _ in range(_GROUPS)))]
 
 
-def _blindly(lab: Lab, maker: Maker, parcels: Sequence[Parcel]) -> float:
+def _blindly(lab: FreshServers, maker: TrialMaker, parcels: Sequence[TrialPayload]) -> float:
     """Frames per second where the pipe is kept full, and only the sentinels are looked for."""
-    watched = lab.fresh()
+    watched = lab.take_server()
     try:
         session = watched.session
-        hello = Names(0).ident("h")
+        hello = TrialNames(0).request_id("h")
         version = b'"%b"' % maker.version.encode()
-        session.send(initialize(version, hello).raw + INITIALIZED.raw)
+        session.send(make_initialize(version, hello).raw + INITIALIZED.raw)
         session.wait_for([hello.strip(b'"')], lab.options.start_patience)
         began = time.monotonic()
         late = began + _LONGEST
@@ -208,23 +222,23 @@ def _blindly(lab: Lab, maker: Maker, parcels: Sequence[Parcel]) -> float:
         watched.stop()
 
 
-def _sentinel(parcel: Parcel) -> bytes:
-    return Names(parcel.number).ident("s").strip(b'"')
+def _sentinel(parcel: TrialPayload) -> bytes:
+    return TrialNames(parcel.number).request_id("s").strip(b'"')
 
 
-def _piped(lab: Lab, facts: Facts, trials: Sequence[Ready]) -> float:
+def _piped(lab: FreshServers, facts: Facts, trials: Sequence[PreparedTrial]) -> float:
     """Frames per second of the screen: sent, waited for, and led back to their trials.
 
     The clock stops when nothing new is sent: what is waited for at the end is no part of a rate.
     """
-    warm = Warm(lab, facts)
+    warm = PipelinedServer(lab, facts)
     try:
-        warm.open()
+        warm.ensure_running()
         began = time.monotonic()
         late, frames = began + _LONGEST, 0
         rates: list[float] = []
 
-        def source() -> Iterator[Ready]:
+        def source() -> Iterator[PreparedTrial]:
             yield from trials
             rates.append(frames / (time.monotonic() - began))
 
@@ -234,38 +248,40 @@ def _piped(lab: Lab, facts: Facts, trials: Sequence[Ready]) -> float:
                 rates.append(frames / (now - began))
             return now > late
 
-        for prepared, _ in warm.screen(source(), is_late):
+        for prepared, _ in warm.screen_trials(source(), is_late):
             frames += _frames(prepared)
         return rates[0]
     finally:
         warm.close()
 
 
-def _frames(prepared: Ready) -> int:
-    if isinstance(prepared, Copy):
-        return prepared.parcel.data.count(b"\n")
+def _frames(prepared: PreparedTrial) -> int:
+    if isinstance(prepared, TrialCopy):
+        return prepared.payload.data.count(b"\n")
     return prepared.trial.case.data.count(b"\n", prepared.trial.opening)
 
 
-def _judge(lab: Lab, facts: Facts, maker: Maker, rates: _Rates) -> None:
+def _judge(lab: FreshServers, facts: Facts, maker: TrialMaker, rates: _Rates) -> None:
     """Frames per second with all work on them."""
-    warm, known, numbers = Warm(lab, facts), Remembered(facts), count(1)
-    contract = facts.contract("strict")
+    warm, known, numbers = PipelinedServer(lab, facts), CachedJudge(facts), count(1)
+    contract = facts.make_contract("strict")
     frames = fresh = 0
     try:
-        pid = warm.open()
+        pid = warm.ensure_running()
         began, cpu = time.monotonic(), time.process_time() + cpu_of_group(pid)
         late = began + _LONGEST
         made = (
-            ready(trial, contract) for turn in count() for trial in warm_turns(maker, turn, numbers)
+            prepare_trial(trial, contract)
+            for turn in count()
+            for trial in make_warm_trials(maker, turn, numbers)
         )
         templates = Templates(numbers)
-        for prepared, seen in warm.screen(
+        for prepared, seen in warm.screen_trials(
             made, lambda: time.monotonic() > late, templates=templates
         ):
-            known.judge(prepared, seen)
+            known.judge_trial(prepared, seen)
             frames += _frames(prepared)
-            fresh += 0 if like(prepared).trial.origin else _frames(prepared)
+            fresh += 0 if template_of(prepared).trial.origin else _frames(prepared)
         rate = frames / (time.monotonic() - began)
         cpu = time.process_time() + cpu_of_group(pid) - cpu
         if rate > rates.judged:

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.gate.records import Facts, Nominee, Options, Seen, Trial
+from wirefence.fuzz.gate.records import Facts, NominatedTool, Observation, Options, Trial
 from wirefence.fuzz.gate.server.controls import Controls
-from wirefence.fuzz.gate.server.declared_tools import declaration
-from wirefence.fuzz.gate.server.fresh import Lab, ready
-from wirefence.fuzz.gate.server.verdicts import judge
-from wirefence.fuzz.gate.trials.generate import Maker
-from wirefence.fuzz.gate.trials.messages import Wording
+from wirefence.fuzz.gate.server.declared_tools import declare_tool
+from wirefence.fuzz.gate.server.fresh import FreshServers, prepare_trial
+from wirefence.fuzz.gate.server.verdicts import judge_trial
+from wirefence.fuzz.gate.trials.generate import TrialMaker
+from wirefence.fuzz.gate.trials.messages import ToolWording
 from wirefence.targets.command.records import Launch
 
 SERVER = Path(__file__).parent / "servers" / "server.py"
-NOMINEE = Nominee("record", '{"action":"{nonce}"}')
+NOMINEE = NominatedTool("record", '{"action":"{nonce}"}')
 DECLARED = {"name": "record", "inputSchema": {"properties": {"action": {"type": "string"}}}}
 
 
@@ -44,7 +44,7 @@ class Bench:
 
     @property
     def facts(self) -> Facts:
-        tool, _ = declaration(DECLARED, NOMINEE)
+        tool, _ = declare_tool(DECLARED, NOMINEE)
         return Facts(
             "s", "s", "1", "2025-11-25", ("2025-11-25",), ("record",), NOMINEE, tool,
             declared=True, policy=self.policy, startup=0.1, peak_bytes=100_000_000,
@@ -61,14 +61,20 @@ class Bench:
         )
 
     @property
-    def maker(self) -> Maker:
-        return Maker(self.facts, Wording.of(NOMINEE), "2025-11-25")
+    def maker(self) -> TrialMaker:
+        return TrialMaker(self.facts, ToolWording.of(NOMINEE), "2025-11-25")
 
     def trial(self, name: str, place: str = "after") -> Trial:
         maker = self.maker
         if name == "good":
-            return maker.good(next(self.numbers))
-        every = (maker.ugly, maker.dangerous, maker.gates, maker.versions, maker.damage)
+            return maker.make_good_session(next(self.numbers))
+        every = (
+            maker.make_ugly,
+            maker.make_dangerous,
+            maker.make_rejected_handshakes,
+            maker.make_version_trials,
+            maker.make_damaged,
+        )
         return next(
             trial
             for make in every
@@ -76,13 +82,13 @@ class Bench:
             if trial.name == name and trial.place == place
         )
 
-    def run(self, trial: Trial) -> tuple[Seen, set[str]]:
+    def run(self, trial: Trial) -> tuple[Observation, set[str]]:
         """What was seen, and the signatures without the label."""
-        lab = Lab(self.launch, self.options)
-        prepared = ready(trial, self.facts.contract(self.profile))
-        seen = lab.run(prepared, self.facts)
-        control = Controls(lab, self.facts, lambda: next(self.numbers)).of(prepared)
-        charges = judge(prepared, seen, self.facts, control)
+        lab = FreshServers(self.launch, self.options)
+        prepared = prepare_trial(trial, self.facts.make_contract(self.profile))
+        seen = lab.run_trial(prepared, self.facts)
+        control = Controls(lab, self.facts, lambda: next(self.numbers)).get_control(prepared)
+        charges = judge_trial(prepared, seen, self.facts, control)
         return seen, {c.finding.signature.partition("|")[2] for c in charges}
 
     def shows(self, name: str, place: str = "after") -> set[str]:

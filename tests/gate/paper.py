@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wirefence.fuzz.gate.records import Facts, Seen, Trial
-from wirefence.fuzz.gate.server.fresh import Ready, ready
-from wirefence.fuzz.gate.server.verdicts import judge
-from wirefence.fuzz.gate.trials.messages import Names, initialize
+from wirefence.fuzz.gate.records import Facts, Observation, Trial
+from wirefence.fuzz.gate.server.fresh import PreparedTrial, prepare_trial
+from wirefence.fuzz.gate.server.verdicts import judge_trial
+from wirefence.fuzz.gate.trials.messages import TrialNames
 from wirefence.strategies.contract import Profile
 from wirefence.strategies.records import Case, Frame, Version
 from wirefence.targets.effects.records import Observed
@@ -25,7 +25,7 @@ def line(ident: object, **said: Any) -> bytes:
 
 
 def ident(number: int, role: str) -> str:
-    return Names(number).ident(role).decode().strip('"')
+    return TrialNames(number).request_id(role).decode().strip('"')
 
 
 def request(number: int, role: str, method: str, params: str = "{}") -> bytes:
@@ -55,8 +55,10 @@ class Paper:
     def number(self) -> int:
         return self.trial.number
 
-    def prepared(self) -> Ready:
-        return ready(self.trial, self.facts.contract(self.profile, self.trial.case.version))
+    def prepared(self) -> PreparedTrial:
+        return prepare_trial(
+            self.trial, self.facts.make_contract(self.profile, self.trial.case.version)
+        )
 
     def lines(self, *more: bytes, without: str = "", **said: bytes) -> tuple[bytes, ...]:
         usual = {"h": {"result": HELLO}, "p": {"result": CALLED}, "s": {"result": {}}}
@@ -64,15 +66,17 @@ class Paper:
         return (*(raw for role, raw in {**made, **said}.items() if role not in without), *more)
 
     def acted(self, role: str = "p") -> Observed:
-        return Observed("files", "write", b"acts/" + Names(self.number).action(role).encode())
+        return Observed(
+            "files", "write", b"acts/" + TrialNames(self.number).action_name(role).encode()
+        )
 
-    def shows(self, seen: Seen, control: Seen | None = None) -> set[str]:
+    def shows(self, seen: Observation, control: Observation | None = None) -> set[str]:
         """Signatures without the label."""
-        charges = judge(self.prepared(), seen, self.facts, control)
+        charges = judge_trial(self.prepared(), seen, self.facts, control)
         return {charge.finding.signature.partition("|")[2] for charge in charges}
 
-    def summaries(self, seen: Seen, control: Seen | None = None) -> Sequence[str]:
-        return [c.finding.summary for c in judge(self.prepared(), seen, self.facts, control)]
+    def summaries(self, seen: Observation, control: Observation | None = None) -> Sequence[str]:
+        return [c.finding.summary for c in judge_trial(self.prepared(), seen, self.facts, control)]
 
 
-__all__ = ["CALLED", "HELLO", "Paper", "ident", "initialize", "line", "request"]
+__all__ = ["CALLED", "HELLO", "Paper", "ident", "line", "request"]

@@ -14,9 +14,9 @@ import pytest
 
 from wirefence.fuzz import cli
 from wirefence.fuzz.gate.confirm import Confirmed
-from wirefence.fuzz.gate.records import Options, Seen
-from wirefence.fuzz.gate.report.artifacts import Filing
-from wirefence.fuzz.gate.server.fresh import ready
+from wirefence.fuzz.gate.records import Observation, Options
+from wirefence.fuzz.gate.report.artifacts import ArtifactWriter
+from wirefence.fuzz.gate.server.fresh import prepare_trial
 from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.store import Store
@@ -87,30 +87,32 @@ def test_an_interrupted_run_tells_what_it_found(bench, tmp_path):
 def test_a_finding_that_the_disk_does_not_take_is_still_one(bench, tmp_path, name):
     made = bench()
     trial = made.trial("good")
-    prepared = ready(trial, made.facts.contract("strict"))
+    prepared = prepare_trial(trial, made.facts.make_contract("strict"))
     said = finding("reply", "reply-twice", "s", "ping", "two replies")
-    found = Confirmed(Charge(said, b"x"), prepared, Seen((b"x",), stderr=b"words"))
+    found = Confirmed(Charge(said, b"x"), prepared, Observation((b"x",), stderr=b"words"))
     store = Store(tmp_path / "out")
-    filing = Filing(store, made.launch, Options(), made.facts, Redactor())
-    kept = filing.file(found, ("good",))
+    filing = ArtifactWriter(store, made.launch, Options(), made.facts, Redactor())
+    kept = filing.write_finding(found, ("good",))
     assert (filing.lost, Path(kept.path).exists()) == ([], True)
     beside = Path(getattr(kept, name))
     beside.unlink()
     beside.symlink_to("/dev/full")
-    lost = filing.file(found, ("good",))
+    lost = filing.write_finding(found, ("good",))
     assert filing.lost == [f"not kept on disk: cannot write to {beside}: No space left on device"]
     assert (lost.finding, lost.path, lost.replay) == (kept.finding, "", "")
 
 
 def test_what_a_finding_says_holds_no_secret(bench, tmp_path):
     made = bench()
-    prepared = ready(made.trial("good"), made.facts.contract("strict"))
+    prepared = prepare_trial(made.trial("good"), made.facts.make_contract("strict"))
     said = finding("reply", "reply-twice", "s", "ping", 'after "sword\\"fish"')
     raw = b'sword"fish'
-    found = Confirmed(Charge(said, raw), prepared, Seen((raw,), raw, stderr=raw))
+    found = Confirmed(Charge(said, raw), prepared, Observation((raw,), raw, stderr=raw))
     launch = Launch(("s",), {"X_TOKEN": raw.decode()})
     hide = Redactor.of(launch, {})
-    Filing(Store(tmp_path), launch, Options(), made.facts, hide).file(found, ("good",))
+    ArtifactWriter(Store(tmp_path), launch, Options(), made.facts, hide).write_finding(
+        found, ("good",)
+    )
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"fish" not in written
     assert written.count(b"***") >= 5

@@ -8,19 +8,25 @@ from itertools import count
 
 import pytest
 
-from wirefence.fuzz.gate.records import Nominee
-from wirefence.fuzz.gate.server.declared_tools import choose, declaration
-from wirefence.fuzz.gate.server.fresh import ready
-from wirefence.fuzz.gate.trials.messages import Names, Wording, anonymous, restamp, tokens_in
+from wirefence.fuzz.gate.records import NominatedTool
+from wirefence.fuzz.gate.server.declared_tools import choose_tool, declare_tool
+from wirefence.fuzz.gate.server.fresh import prepare_trial
+from wirefence.fuzz.gate.trials.messages import (
+    ToolWording,
+    TrialNames,
+    rename_tokens,
+    strip_names,
+    tokens_in,
+)
 from wirefence.strategies.damage import OPERATORS
 
 
-def call(nominee: Nominee, role: str = "t"):
-    wording, names = Wording.of(nominee), Names(7)
-    made = wording.call("2025-11-25", names.ident(role), names.action(role))
-    worded = wording.reword(made.raw)
-    assert wording.reword(worded) == worded  # as what is damaged in the server's words is
-    return json.loads(worded, object_pairs_hook=once), names.action(role)
+def call(nominee: NominatedTool, role: str = "t"):
+    wording, names = ToolWording.of(nominee), TrialNames(7)
+    made = wording.make_call("2025-11-25", names.request_id(role), names.action_name(role))
+    worded = wording.reword_calls(made.raw)
+    assert wording.reword_calls(worded) == worded  # as what is damaged in the server's words is
+    return json.loads(worded, object_pairs_hook=once), names.action_name(role)
 
 
 def once(members):
@@ -47,7 +53,7 @@ def once(members):
 )
 @pytest.mark.parametrize("tool", ["a tool", "act", "action", "record", "admin_reset"])
 def test_a_good_call_is_worded_as_it_was_nominated(arguments, sent, tool):
-    message, nonce = call(Nominee(tool, arguments))
+    message, nonce = call(NominatedTool(tool, arguments))
     assert message["params"]["name"] == tool
     assert message["params"]["arguments"] == json.loads(json.dumps(sent).replace("N", nonce))
 
@@ -60,7 +66,7 @@ def test_a_call_that_damage_hides_is_one_that_the_server_would_execute(bench):
 
 def test_the_whole_vocabulary_of_damage_is_sent(bench):
     made = bench()
-    names = {trial.name for trial in made.maker.damage(count(1))}
+    names = {trial.name for trial in made.maker.make_damaged(count(1))}
     missing = {operator.name for operator in OPERATORS if not operator.heavy} - names
     # What this tool and version do not have can't be damaged.
     assert missing == {
@@ -71,19 +77,22 @@ def test_the_whole_vocabulary_of_damage_is_sent(bench):
 
 def test_every_trial_but_the_last_words_ends_in_a_sentinel_that_is_owed(bench):
     made = bench()
-    contract = made.facts.contract("strict")
-    for trial in made.maker.damage(count(1)):
+    contract = made.facts.make_contract("strict")
+    for trial in made.maker.make_damaged(count(1)):
         if trial.eof or not trial.warm:
             continue
-        last = ready(trial, contract).judgement.frames[-1]
+        last = prepare_trial(trial, contract).judgement.frames[-1]
         assert last.method == "ping" or last.rule, trial.name
 
 
 def test_names_can_be_made_equal_and_made_anew():
-    raw = b'{"id":"%b","x":"%b"}' % (Names(3).action("t").encode(), Names(4).action("tx").encode())
-    assert anonymous(raw) == b'{"id":"wf0000c000000t","x":"wf0000c000000tx"}'
-    assert len(restamp(raw, 123)) == len(raw)
-    assert {t[-7:] for t in tokens_in(restamp(raw, 123))} == {b"000123t", b"00123tx"}
+    raw = b'{"id":"%b","x":"%b"}' % (
+        TrialNames(3).action_name("t").encode(),
+        TrialNames(4).action_name("tx").encode(),
+    )
+    assert strip_names(raw) == b'{"id":"wf0000c000000t","x":"wf0000c000000tx"}'
+    assert len(rename_tokens(raw, 123)) == len(raw)
+    assert {t[-7:] for t in tokens_in(rename_tokens(raw, 123))} == {b"000123t", b"00123tx"}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +105,7 @@ def test_names_can_be_made_equal_and_made_anew():
     ],
 )
 def test_nothing_is_called_unasked_but_what_says_that_it_only_reads(tool, chosen):
-    assert bool(choose([{"name": "x", **tool}])) == chosen
+    assert bool(choose_tool([{"name": "x", **tool}])) == chosen
 
 
 @pytest.mark.parametrize(
@@ -111,16 +120,16 @@ def test_nothing_is_called_unasked_but_what_says_that_it_only_reads(tool, chosen
     ],
 )
 def test_a_schema_that_says_more_than_the_judge_is_not_held_against_the_server(schema, said):
-    _, whole = declaration({"name": "x", "inputSchema": schema}, Nominee("x", '{"a":"v"}'))
+    _, whole = declare_tool({"name": "x", "inputSchema": schema}, NominatedTool("x", '{"a":"v"}'))
     assert whole == said
 
 
 @pytest.mark.parametrize("tool", ["record", "a tool with a longer name"])
 def test_pauses_stay_where_the_damage_put_them(bench, tool):
     made = bench()
-    nominee = Nominee(tool, '{"text":"say {nonce}"}')
-    maker = replace(made.maker, wording=Wording.of(nominee))
-    trials = {t.name: t for t in maker.damage(count(1)) if t.family == "chunking"}
+    nominee = NominatedTool(tool, '{"text":"say {nonce}"}')
+    maker = replace(made.maker, wording=ToolWording.of(nominee))
+    trials = {t.name: t for t in maker.make_damaged(count(1)) if t.family == "chunking"}
     data, cuts = trials["chunk-frame"].case.data, trials["chunk-frame"].case.cuts
     assert cuts
     assert {data[cut - 1 : cut] for cut in cuts} == {b"\n"}

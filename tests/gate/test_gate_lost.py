@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz import cli
-from wirefence.fuzz.gate.records import Begun, FlawFound, Report
+from wirefence.fuzz.gate.records import FlawFound, Report, RunStarted
 from wirefence.fuzz.gate.report.baseline import Baseline
-from wirefence.fuzz.gate.report.formats import junit, markdown, sarif
-from wirefence.fuzz.gate.report.text import as_json, as_table, verdict
-from wirefence.fuzz.gate.run import gate
-from wirefence.fuzz.gate.server.fresh import Lab, ready
-from wirefence.fuzz.gate.server.pipelined import Warm
-from wirefence.fuzz.gate.triage import Pursuit
-from wirefence.fuzz.gate.trials.skipped import gap
+from wirefence.fuzz.gate.report.formats import format_junit, format_markdown, format_sarif
+from wirefence.fuzz.gate.report.text import decide_verdict, format_json, format_table
+from wirefence.fuzz.gate.run import run_gate
+from wirefence.fuzz.gate.server.fresh import FreshServers, prepare_trial
+from wirefence.fuzz.gate.server.pipelined import PipelinedServer
+from wirefence.fuzz.gate.triage import Triage
+from wirefence.fuzz.gate.trials.skipped import explain_gap
 from wirefence.targets.errors import TargetError
 
 TOOL = ("--tool", "record", "--args", '{"action":"{nonce}"}', "--effects", "files")
@@ -50,42 +50,47 @@ def vanishing(bench, tmp_path):
                 program.unlink(missing_ok=True)
 
         options = replace(made.options, policy="continue")
-        return gate(launch, options, "quick", tmp_path / "out", listen, seconds=600.0)
+        return run_gate(launch, options, "quick", tmp_path / "out", listen, seconds=600.0)
 
     return run
 
 
 def test_what_was_found_before_the_server_was_lost_is_told(vanishing):
     report = vanishing("Prints", FlawFound)
-    assert (report.reason, verdict(report)) == ("lost", "findings")
+    assert (report.reason, decide_verdict(report)) == ("lost", "findings")
     [flaw] = report.flaws
     assert flaw.finding.rule == "out-not-json"
     assert Path(flaw.path).exists()
     assert report.gap.startswith("the run ended after ")
     assert "trials not run: there is no command '" in report.gap
     assert "ugly-debug-line" in report.tally.skipped["ugly before"]
-    for form in (as_table(report), as_json(report), junit(report).decode(), sarif(report)):
+    for form in (
+        format_table(report),
+        format_json(report),
+        format_junit(report).decode(),
+        format_sarif(report),
+    ):
         assert "there is no command" in form
         assert "out-not-json" in form
-    assert "there is no command" in markdown(report)
+    assert "there is no command" in format_markdown(report)
 
 
 def test_a_run_that_lost_its_server_and_found_nothing_is_no_pass(vanishing):
-    report = vanishing("Strict", Begun)
-    assert (report.reason, verdict(report), report.flaws) == ("lost", "none", ())
-    assert verdict(Baseline().applied(report)) == "none"
+    report = vanishing("Strict", RunStarted)
+    assert (report.reason, decide_verdict(report), report.flaws) == ("lost", "none", ())
+    assert decide_verdict(Baseline().mark_known(report)) == "none"
 
 
 def test_what_a_living_server_showed_before_it_was_lost_is_told(vanishing, monkeypatch):
     """Nothing is started ahead, and nothing can be once there is a first sign of a fault."""
-    original = Pursuit.suspect
+    original = Triage.add_suspect
 
-    def suspect(self: Pursuit, *sign) -> None:
+    def suspect(self: Triage, *sign) -> None:
         original(self, *sign)
         self.listener(Sign())
 
-    monkeypatch.setattr("wirefence.fuzz.gate.run.ahead", lambda _facts: 0)
-    monkeypatch.setattr(Pursuit, "suspect", suspect)
+    monkeypatch.setattr("wirefence.fuzz.gate.run.count_spares", lambda _facts: 0)
+    monkeypatch.setattr(Triage, "add_suspect", suspect)
     report = vanishing("PrintsTracebacks", Sign)
     assert (report.reason, report.flaws) == ("lost", ())
     assert "server|transcript|out-not-json|text" in report.tally.pending
@@ -115,9 +120,9 @@ def test_a_server_that_was_ruined_for_good_is_a_finding(bench, tmp_path, monkeyp
 
 
 def test_a_start_is_waited_for_no_longer_than_the_run_was_given(bench, tmp_path, monkeypatch):
-    labs: list[Lab] = []
+    labs: list[FreshServers] = []
 
-    class Kept(Lab):
+    class Kept(FreshServers):
         def __init__(self, *words) -> None:
             super().__init__(*words)
             labs.append(self)
@@ -125,17 +130,19 @@ def test_a_start_is_waited_for_no_longer_than_the_run_was_given(bench, tmp_path,
     def stop(_event: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("wirefence.fuzz.gate.run.Lab", Kept)
+    monkeypatch.setattr("wirefence.fuzz.gate.run.FreshServers", Kept)
     made = bench()
     for seconds, patience in ((3.0, 20.0), (600.0, 30.0)):
-        gate(made.launch, made.options, "quick", tmp_path / "out", stop, seconds=seconds)
+        run_gate(made.launch, made.options, "quick", tmp_path / "out", stop, seconds=seconds)
         assert labs.pop().start_patience == patience
     silent = bench(command=("sh", "-c", "cat >/dev/null"), patience=0.2)
-    lab = Lab(silent.launch, silent.options)
+    lab = FreshServers(silent.launch, silent.options)
     lab.start_patience = 0.25
     with pytest.raises(TargetError, match=r"no initialize within 0\.25 s, though"):
-        Warm(lab, silent.facts).open()
-    seen = lab.run(ready(silent.trial("good"), silent.facts.contract("strict")), silent.facts)
+        PipelinedServer(lab, silent.facts).ensure_running()
+    seen = lab.run_trial(
+        prepare_trial(silent.trial("good"), silent.facts.make_contract("strict")), silent.facts
+    )
     assert seen.seconds < made.options.start_patience / 2
 
 
@@ -148,11 +155,11 @@ def test_a_cause_that_holds_a_secret_is_told_without_it(bench, tmp_path):
         program.unlink(missing_ok=True)
 
     options = replace(made.options, policy="continue", label="s")
-    report = gate(launch, options, "quick", tmp_path / "out", listen, seconds=600.0)
+    report = run_gate(launch, options, "quick", tmp_path / "out", listen, seconds=600.0)
     assert report.reason == "lost"
     assert "/***'" in report.gap
 
 
 def test_a_gap_says_why_a_run_could_not_go_on():
     told = "the run ended after 3 s, with 2 trials not run: there is no command 'x'"
-    assert gap("lost", {"ugly before": ("a", "b")}, 3.0, "there is no command 'x'") == told
+    assert explain_gap("lost", {"ugly before": ("a", "b")}, 3.0, "there is no command 'x'") == told

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from wirefence.fuzz.gate.records import Facts, Nominee, Options
-from wirefence.fuzz.gate.server.declared_tools import choose, declaration
-from wirefence.fuzz.gate.server.discovery import _object, learn
-from wirefence.fuzz.gate.server.fresh import Lab
+from wirefence.fuzz.gate.records import Facts, NominatedTool, Options
+from wirefence.fuzz.gate.server.declared_tools import choose_tool, declare_tool
+from wirefence.fuzz.gate.server.discovery import _parse_object, discover_server
+from wirefence.fuzz.gate.server.fresh import FreshServers
 from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 
@@ -30,9 +30,9 @@ HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"na
 
 def facts_of(replies: object, env: dict[str, str] | None = None, **more: object) -> Facts:
     launch = Launch((sys.executable, "-S", "-c", SERVER, json.dumps(replies)), env or {})
-    lab = Lab(launch, Options(effects=("http",), policy="close", patience=20.0, **more))
+    lab = FreshServers(launch, Options(effects=("http",), policy="close", patience=20.0, **more))
     try:
-        return learn(lab)
+        return discover_server(lab)
     finally:
         lab.close()
 
@@ -62,7 +62,7 @@ def test_a_discovery_that_is_no_object_is_told_in_a_sentence() -> None:
 
 
 def test_a_reply_may_hold_a_number_of_any_length() -> None:
-    reply = _object(b'{"id":"a","result":{"maximum":%b}}' % (b"1" * 5_000))
+    reply = _parse_object(b'{"id":"a","result":{"maximum":%b}}' % (b"1" * 5_000))
     assert reply["id"] == "a"
 
 
@@ -109,8 +109,8 @@ def test_of_a_list_of_tools_what_is_a_tool_is_taken(tools: object, names: tuple[
 @pytest.mark.parametrize("name", [{}, {"name": None}, {"name": ["x"]}])
 def test_a_tool_without_a_name_is_not_called(name: dict[str, object]) -> None:
     reads = {"annotations": {"readOnlyHint": True}, "inputSchema": {}}
-    assert choose([{**name, **reads}]) is None
-    assert choose([{**name, **reads}, {"name": "y", **reads}]) == Nominee("y")
+    assert choose_tool([{**name, **reads}]) is None
+    assert choose_tool([{**name, **reads}, {"name": "y", **reads}]) == NominatedTool("y")
 
 
 @pytest.mark.parametrize(
@@ -123,5 +123,7 @@ def test_a_tool_without_a_name_is_not_called(name: dict[str, object]) -> None:
     ],
 )
 def test_a_schema_is_read_for_what_it_holds(schema: dict[str, object], required: bool) -> None:
-    tool, whole = declaration({"name": "x", "inputSchema": schema}, Nominee("x", '{"a":"v"}'))
+    tool, whole = declare_tool(
+        {"name": "x", "inputSchema": schema}, NominatedTool("x", '{"a":"v"}')
+    )
     assert ([each.required for each in tool.arguments], whole) == ([required], True)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from wirefence.fuzz.gate.confirm import Confirmed, Examined
-from wirefence.fuzz.gate.records import Flaw, Seen, Tally
-from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready
+from wirefence.fuzz.gate.records import Flaw, Observation, Tally
+from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
 from wirefence.fuzz.gate.server.verdicts import Charge
-from wirefence.fuzz.gate.triage import Pursuit
+from wirefence.fuzz.gate.triage import Triage
 from wirefence.oracles.records import finding
 from wirefence.targets.errors import TargetError
 
@@ -36,29 +36,29 @@ class Fresh:
     share: float = math.inf
 
     @property
-    def lab(self) -> Fresh:
+    def servers(self) -> Fresh:
         return self
 
-    def hurry(self) -> None:
+    def shorten_patience(self) -> None:
         self.hurries += 1
 
-    def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
+    def confirm_in_fresh_process(self, prepared: PreparedTrial, signature: str) -> list[Confirmed]:
         self.asked.append(signature)
         self.shares.append(self.share)
-        return [Confirmed(charge(each), prepared, Seen(())) for each in self.shows]
+        return [Confirmed(charge(each), prepared, Observation(())) for each in self.shows]
 
 
 class Hurried(Fresh):
     """Fresh processes that had no time to answer."""
 
-    def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
-        return [Confirmed(charge(signature), prepared, Seen((), hurried=True))]
+    def confirm_in_fresh_process(self, prepared: PreparedTrial, signature: str) -> list[Confirmed]:
+        return [Confirmed(charge(signature), prepared, Observation((), hurried=True))]
 
 
 class Disk:
     """Where findings go."""
 
-    def file(self, found: Confirmed, trials: tuple[str, ...], _launch: object) -> Flaw:
+    def write_finding(self, found: Confirmed, trials: tuple[str, ...], _launch: object) -> Flaw:
         said, case = found.charge.finding, found.prepared.trial.case
         return Flaw(said, trials[0], "after", case, b"", "", "", "", "", trials)
 
@@ -72,57 +72,57 @@ class Time:
 
 
 @pytest.fixture
-def trials(bench) -> list[Ready]:
+def trials(bench) -> list[PreparedTrial]:
     made = bench()
     names = ("ugly-debug-line", "danger-nan", "ugly-two-objects")
-    return [ready(made.trial(name), made.facts.contract("strict")) for name in names]
+    return [prepare_trial(made.trial(name), made.facts.make_contract("strict")) for name in names]
 
 
-def pursuit(fresh: Fresh, *, late: bool = False) -> Pursuit:
-    return Pursuit(fresh, Disk(), lambda _event: None, Tally(), Time(late))
+def triage(fresh: Fresh, *, late: bool = False) -> Triage:
+    return Triage(fresh, Disk(), lambda _event: None, Tally(), Time(late))
 
 
 def test_the_second_sign_of_a_fault_costs_no_process(trials):
     fresh = Fresh()
-    made = pursuit(fresh)
+    made = triage(fresh)
     for each in trials:
-        made.suspect(each, ACTS)
-    made.pursue()
-    made.suspect(trials[0], ACTS)
-    made.follow(trials[1], ACTS)
-    made.pursue()
+        made.add_suspect(each, ACTS)
+    made.confirm_suspects()
+    made.add_suspect(trials[0], ACTS)
+    made.confirm_sign(trials[1], ACTS)
+    made.confirm_suspects()
     assert fresh.asked == [ACTS]
     assert set(made.flaws[ACTS].trials) == {each.trial.name for each in trials}
 
 
 def test_the_gravest_is_run_again_first(trials):
     fresh = Fresh(shows=(ACTS, HANGS))
-    made = pursuit(fresh)
+    made = triage(fresh)
     for signature in ("s|reply|reply-twice|ping", HANGS, ACTS):
-        made.suspect(trials[0], signature)
-    made.pursue()
+        made.add_suspect(trials[0], signature)
+    made.confirm_suspects()
     assert fresh.asked == [ACTS, "s|reply|reply-twice|ping"]
 
 
 def test_each_fault_has_its_share_of_the_time_that_is_left(trials):
     fresh = Fresh(shows=(), deadline=time.monotonic() + 100.0)
-    made = pursuit(fresh)
+    made = triage(fresh)
     for signature in (ACTS, HANGS):
-        made.suspect(trials[0], signature)
-    made.pursue()
+        made.add_suspect(trials[0], signature)
+    made.confirm_suspects()
     assert 0 < fresh.shares[0] <= 50.0 < fresh.shares[1] <= 100.0
     assert fresh.share == math.inf
 
 
 def test_what_there_is_no_time_for_is_told_apart_from_what_was_not_seen_again(trials):
     fresh = Fresh(shows=())
-    made = pursuit(fresh)
-    made.suspect(trials[0], HANGS)
-    made.pursue()
-    made.late.up = True
-    made.suspect(trials[0], ACTS)
-    made.suspect(trials[1], ACTS)
-    made.pursue()
+    made = triage(fresh)
+    made.add_suspect(trials[0], HANGS)
+    made.confirm_suspects()
+    made.is_time_spent.up = True
+    made.add_suspect(trials[0], ACTS)
+    made.add_suspect(trials[1], ACTS)
+    made.confirm_suspects()
     assert fresh.asked == [HANGS]
     assert (made.flaws, made.tally.unconfirmed, made.tally.pending) == ({}, {HANGS: 1}, {ACTS: 2})
 
@@ -130,69 +130,69 @@ def test_what_there_is_no_time_for_is_told_apart_from_what_was_not_seen_again(tr
 class Gone(Fresh):
     """Fresh processes that can't be started any more once the first fault was shown."""
 
-    def confirm(self, prepared: Ready, signature: str) -> list[Confirmed]:
+    def confirm_in_fresh_process(self, prepared: PreparedTrial, signature: str) -> list[Confirmed]:
         if self.asked:
             raise TargetError("there is no command 's'")
-        return super().confirm(prepared, signature)
+        return super().confirm_in_fresh_process(prepared, signature)
 
 
 def test_what_could_not_be_run_again_before_the_end_is_told(trials):
-    made = pursuit(Gone())
+    made = triage(Gone())
     for each in trials[:2]:
-        made.suspect(each, HANGS)
-    made.suspect(trials[0], ACTS)
+        made.add_suspect(each, HANGS)
+    made.add_suspect(trials[0], ACTS)
     with pytest.raises(TargetError):
-        made.pursue()
-    made.give_up()
+        made.confirm_suspects()
+    made.count_pending()
     assert (list(made.flaws), made.tally.pending) == ([ACTS], {HANGS: 2})
 
 
 def test_what_a_fresh_process_has_shown_is_filed_though_the_time_is_up(trials):
     fresh = Fresh()
-    made = pursuit(fresh, late=True)
-    made.follow(trials[0], ACTS, Examined(trials[0], Seen(()), [charge(ACTS)]))
+    made = triage(fresh, late=True)
+    made.confirm_sign(trials[0], ACTS, Examined(trials[0], Observation(()), [charge(ACTS)]))
     assert (fresh.asked, list(made.flaws), made.tally.pending) == ([], [ACTS], {})
 
 
 def test_a_reply_that_was_not_given_its_time_is_no_finding(trials):
-    made = pursuit(Fresh(), late=True)
-    hurried = Examined(trials[0], Seen((), hurried=True), [charge(HANGS), charge(ACTS)])
-    made.follow(trials[0], HANGS, hurried)
-    made.follow(trials[0], ACTS, hurried)
+    made = triage(Fresh(), late=True)
+    hurried = Examined(trials[0], Observation((), hurried=True), [charge(HANGS), charge(ACTS)])
+    made.confirm_sign(trials[0], HANGS, hurried)
+    made.confirm_sign(trials[0], ACTS, hurried)
     assert (list(made.flaws), made.tally.pending) == ([ACTS], {HANGS: 1})
 
 
 def test_what_a_fresh_process_had_no_time_to_show_is_told(trials):
-    made = pursuit(Hurried())
-    made.follow(trials[0], HANGS)
+    made = triage(Hurried())
+    made.confirm_sign(trials[0], HANGS)
     assert (list(made.flaws), made.tally.pending, made.tally.unconfirmed) == ([], {HANGS: 1}, {})
 
 
 def test_a_server_that_died_needs_no_time_to_show_it(bench):
     made = bench("DiesOfBadJson")
-    lab = Lab(made.launch, made.options)
+    lab = FreshServers(made.launch, made.options)
     lab.deadline = time.monotonic()
-    bad = ready(made.trial("ugly-debug-line"), made.facts.contract("strict"))
-    seen = lab.run(bad, made.facts)
+    bad = prepare_trial(made.trial("ugly-debug-line"), made.facts.make_contract("strict"))
+    seen = lab.run_trial(bad, made.facts)
     assert (seen.ending, seen.hurried) == ("exited", False)
 
 
 def test_once_a_server_is_known_to_hang_its_trials_wait_less(bench, trials):
     fresh = Fresh(shows=(HANGS,))
-    pursuit(fresh).follow(trials[0], HANGS)
+    triage(fresh).confirm_sign(trials[0], HANGS)
     assert fresh.hurries == 1
     made = bench(patience=20.0)
-    lab = Lab(made.launch, made.options)
-    lab.hurry()
-    assert lab.patience() == 20.0
-    assert lab.patience(full=False) < 2.0
+    lab = FreshServers(made.launch, made.options)
+    lab.shorten_patience()
+    assert lab.reply_patience() == 20.0
+    assert lab.reply_patience(full=False) < 2.0
 
 
 def test_patience_ends_with_the_time_but_never_at_once(bench):
     made = bench(patience=20.0)
-    lab = Lab(made.launch, made.options)
+    lab = FreshServers(made.launch, made.options)
     lab.deadline = time.monotonic() - 1
-    assert 0 < lab.patience() < 2.0
-    brief = Lab(made.launch, replace(made.options, patience=0.2))
+    assert 0 < lab.reply_patience() < 2.0
+    brief = FreshServers(made.launch, replace(made.options, patience=0.2))
     brief.deadline = lab.deadline
-    assert brief.patience() == 0.2
+    assert brief.reply_patience() == 0.2

@@ -11,10 +11,10 @@ import pytest
 from wirefence.fuzz import cli
 from wirefence.fuzz.crashes.replay import ERROR, replay_all
 from wirefence.fuzz.gate.confirm import Confirmed
-from wirefence.fuzz.gate.records import Options, Seen
+from wirefence.fuzz.gate.records import Observation, Options
 from wirefence.fuzz.gate.replay import examine_command
-from wirefence.fuzz.gate.report.artifacts import Filing
-from wirefence.fuzz.gate.server.fresh import ready
+from wirefence.fuzz.gate.report.artifacts import ArtifactWriter
+from wirefence.fuzz.gate.server.fresh import prepare_trial
 from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.store.redaction import HIDDEN, Redactor
 from wirefence.fuzz.store.scan import scan
@@ -77,11 +77,13 @@ def test_a_start_that_fails_is_told_without_secrets(
 
 def test_a_summary_is_bounded_once_its_secrets_are_hidden(bench, tmp_path: Path) -> None:
     made = bench()
-    prepared = ready(made.trial("good"), made.facts.contract("strict"))
+    prepared = prepare_trial(made.trial("good"), made.facts.make_contract("strict"))
     said = finding("reply", "reply-twice", "s", "ping", "-" * 290 + SECRET + "-" * 9_999)
-    found = Confirmed(Charge(said, b"x"), prepared, Seen((b"x",)))
+    found = Confirmed(Charge(said, b"x"), prepared, Observation((b"x",)))
     hide = Redactor.of(Launch(("s",), {"API_TOKEN": SECRET}), {})
-    flaw = Filing(Store(tmp_path), made.launch, Options(), made.facts, hide).file(found, ("good",))
+    flaw = ArtifactWriter(Store(tmp_path), made.launch, Options(), made.facts, hide).write_finding(
+        found, ("good",)
+    )
     assert len(flaw.finding.summary) == 300
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"tok-" not in written

@@ -14,20 +14,20 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz.gate.confirm import Confirmer
-from wirefence.fuzz.gate.records import Facts, Nominee, Options, Trial
+from wirefence.fuzz.gate.records import Facts, NominatedTool, Options, Trial
 from wirefence.fuzz.gate.server.controls import Controls
-from wirefence.fuzz.gate.server.discovery import learn
-from wirefence.fuzz.gate.server.fresh import Lab, ready
-from wirefence.fuzz.gate.server.pipelined import Warm
-from wirefence.fuzz.gate.server.verdicts import judge
-from wirefence.fuzz.gate.trials.generate import Maker
-from wirefence.fuzz.gate.trials.messages import Wording
-from wirefence.fuzz.gate.trials.schedule import Plan, plan
+from wirefence.fuzz.gate.server.discovery import discover_server
+from wirefence.fuzz.gate.server.fresh import FreshServers, prepare_trial
+from wirefence.fuzz.gate.server.pipelined import PipelinedServer
+from wirefence.fuzz.gate.server.verdicts import judge_trial
+from wirefence.fuzz.gate.trials.generate import TrialMaker
+from wirefence.fuzz.gate.trials.messages import ToolWording
+from wirefence.fuzz.gate.trials.schedule import Plan, plan_trials
 from wirefence.strategies.records import VERSIONS
 from wirefence.targets.command.records import Launch
 
 SERVER = Path(__file__).parent / "servers" / "reference.py"
-NOMINEE = Nominee("record", '{"action":"{nonce}"}')
+NOMINEE = NominatedTool("record", '{"action":"{nonce}"}')
 EVERY = list(product(VERSIONS, ("close", "continue"), ("strict", "spec")))
 FRESH = 1
 ALWAYS = 8
@@ -39,23 +39,25 @@ PLANS: dict[str, Plan] = {}
 class Server:
     """The reference gateway under one contract, and what the gate says of trials with it."""
 
-    lab: Lab
+    lab: FreshServers
     facts: Facts
     numbers: count = field(default_factory=lambda: count(100_000))
 
     def plan(self) -> Plan:
         version = self.facts.version
         if version not in PLANS:
-            maker = Maker(self.facts, Wording.of(NOMINEE), version)
-            PLANS[version] = plan(maker, "quick", count(1), Path("absent"))
+            maker = TrialMaker(self.facts, ToolWording.of(NOMINEE), version)
+            PLANS[version] = plan_trials(maker, "quick", count(1), Path("absent"))
         return PLANS[version]
 
     def warm(self, trials: list[Trial]) -> set[str]:
-        contract = self.facts.contract(self.lab.options.profile)
-        warm = Warm(self.lab, self.facts)
+        contract = self.facts.make_contract(self.lab.options.profile)
+        warm = PipelinedServer(self.lab, self.facts)
         try:
-            seen = warm.screen((ready(trial, contract) for trial in trials), lambda: False)
-            charges = chain.from_iterable(judge(one, saw, self.facts) for one, saw in seen)
+            seen = warm.screen_trials(
+                (prepare_trial(trial, contract) for trial in trials), lambda: False
+            )
+            charges = chain.from_iterable(judge_trial(one, saw, self.facts) for one, saw in seen)
             return {charge.finding.signature for charge in charges}
         finally:
             warm.close()
@@ -64,8 +66,11 @@ class Server:
         number = self.numbers.__next__
         controls = Controls(self.lab, self.facts, number)
         confirmer = Confirmer(self.lab, self.facts, controls, None, 0.0, number)
-        contract = self.facts.contract(self.lab.options.profile)
-        found = [confirmer.examine(ready(trial, contract)).charges for trial in trials]
+        contract = self.facts.make_contract(self.lab.options.profile)
+        found = [
+            confirmer.run_in_fresh_process(prepare_trial(trial, contract)).charges
+            for trial in trials
+        ]
         return {charge.finding.signature for charge in chain.from_iterable(found)}
 
 
@@ -73,9 +78,9 @@ class Server:
 def test_the_reference_gateway_shows_nothing(version, policy, profile):
     launch = Launch((sys.executable, str(SERVER), version, policy, profile))
     options = Options(profile, policy, version, NOMINEE, effects=("http",), patience=20.0)
-    lab = Lab(launch, options)
+    lab = FreshServers(launch, options)
     try:
-        facts = learn(lab)
+        facts = discover_server(lab)
         assert facts.version == version
         server = Server(lab, facts)
         todo = server.plan()

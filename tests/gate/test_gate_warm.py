@@ -11,11 +11,11 @@ from itertools import chain, islice
 
 import pytest
 
-from wirefence.fuzz.gate.records import Seen
-from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready
-from wirefence.fuzz.gate.server.pipelined import Warm
-from wirefence.fuzz.gate.server.trial_copies import Templates
-from wirefence.fuzz.gate.server.verdicts import judge
+from wirefence.fuzz.gate.records import Observation
+from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
+from wirefence.fuzz.gate.server.pipelined import PipelinedServer
+from wirefence.fuzz.gate.server.trial_templates import Templates
+from wirefence.fuzz.gate.server.verdicts import judge_trial
 
 BAD = "ugly-debug-line"
 """A line that is no JSON: what the planted servers of these tests fall over."""
@@ -34,9 +34,9 @@ for line in sys.stdin.buffer:
 
 
 @contextmanager
-def living(made) -> Iterator[Warm]:
-    lab = Lab(made.launch, made.options)
-    warm = Warm(lab, made.facts)
+def living(made) -> Iterator[PipelinedServer]:
+    lab = FreshServers(made.launch, made.options)
+    warm = PipelinedServer(lab, made.facts)
     try:
         yield warm
     finally:
@@ -44,26 +44,26 @@ def living(made) -> Iterator[Warm]:
         lab.close()
 
 
-def prepared(made, *names: str) -> list[Ready]:
+def prepared(made, *names: str) -> list[PreparedTrial]:
     """Good sessions, and trials by name."""
-    contract = made.facts.contract("strict")
-    return [ready(made.trial(name), contract) for name in names]
+    contract = made.facts.make_contract("strict")
+    return [prepare_trial(made.trial(name), contract) for name in names]
 
 
-def screened(made, trials: list[Ready]) -> dict[int, Seen]:
+def screened(made, trials: list[PreparedTrial]) -> dict[int, Observation]:
     """What was seen of each trial; each must be there once."""
     with living(made) as warm:
-        seen = [(each.trial.number, saw) for each, saw in warm.screen(trials, lambda: False)]
+        seen = [(each.trial.number, saw) for each, saw in warm.screen_trials(trials, lambda: False)]
     assert Counter(number for number, _ in seen) == Counter(t.trial.number for t in trials)
     return dict(seen)
 
 
-def faults(made, trials: list[Ready]) -> dict[str, set[str]]:
+def faults(made, trials: list[PreparedTrial]) -> dict[str, set[str]]:
     """The signatures that a living server shows, by the names of trials."""
     seen = screened(made, trials)
     shown: dict[str, set[str]] = {}
     for each in trials:
-        charges = judge(each, seen[each.trial.number], made.facts)
+        charges = judge_trial(each, seen[each.trial.number], made.facts)
         told = {charge.finding.signature.partition("|")[2] for charge in charges}
         shown.setdefault(each.trial.name, set()).update(told)
     return shown
@@ -108,9 +108,9 @@ def test_replies_that_never_come_are_waited_for_together(bench):
     trials = prepared(made, *GOOD, *GOOD)
     with living(made) as warm:
         warm._patient = 1.0
-        warm.open()
+        warm.ensure_running()
         began = time.monotonic()
-        seen = list(warm.screen(trials, lambda: False))
+        seen = list(warm.screen_trials(trials, lambda: False))
         took = time.monotonic() - began
     assert [saw.complete for _, saw in seen] == [False] * 12
     assert took < 12 * 1.0 / 2
@@ -120,13 +120,13 @@ def test_a_fast_server_is_sent_copies_while_trials_are_made(bench):
     code = FLOODS.replace("except ValueError:\n        while True:", "except ValueError:\n"
                           "        continue\n        while True:") % 2  # fmt: skip
     made = bench(command=(sys.executable, "-S", "-c", code))
-    contract = made.facts.contract("strict")
-    warm_trials = (trial for trial in made.maker.damage(made.numbers) if trial.warm)
-    fresh = [ready(trial, contract) for trial in islice(warm_trials, 60)]
+    contract = made.facts.make_contract("strict")
+    warm_trials = (trial for trial in made.maker.make_damaged(made.numbers) if trial.warm)
+    fresh = [prepare_trial(trial, contract) for trial in islice(warm_trials, 60)]
     with living(made) as warm:
         templates = Templates(made.numbers)
         slowly = (each for each in fresh if not time.sleep(0.005))  # as if they were made
-        seen = list(warm.screen(slowly, lambda: False, templates=templates))
+        seen = list(warm.screen_trials(slowly, lambda: False, templates=templates))
     origins = Counter(each.trial.origin for each, _ in seen)
     assert origins.pop(0) == len(fresh)
     assert sum(origins.values()) == templates.copies > 0
@@ -138,8 +138,8 @@ def test_no_copies_go_with_the_one_trial_that_may_be_the_cause(bench):
     made = bench("DiesOfBadJson")
     trials = prepared(made, *GOOD, BAD, *GOOD)
     with living(made) as warm:
-        templates, lab = Templates(made.numbers), warm._lab
-        screened = warm.screen(trials, lambda: lab.processes > 100, templates=templates)
+        templates, lab = Templates(made.numbers), warm._servers
+        screened = warm.screen_trials(trials, lambda: lab.processes > 100, templates=templates)
         seen = {each.trial.number: saw for each, saw in screened if not each.trial.origin}
         assert lab.processes <= 100  # else it went on for ever, with a new server each time
     ended = [each.trial.name for each in trials if seen[each.trial.number].ending != "open"]
@@ -149,10 +149,10 @@ def test_no_copies_go_with_the_one_trial_that_may_be_the_cause(bench):
 def test_pauses_and_megabytes_have_the_server_for_themselves(bench):
     made = bench()
     with living(made) as warm:
-        alone, original = [], warm.alone
-        warm.alone = lambda each: (alone.append(each.trial.name), original(each))[1]
+        alone, original = [], warm.send_alone
+        warm.send_alone = lambda each: (alone.append(each.trial.name), original(each))[1]
         trials = prepared(made, *GOOD, "chunk-frame", *GOOD)
-        seen = list(chain(warm.screen(trials, lambda: False)))
+        seen = list(chain(warm.screen_trials(trials, lambda: False)))
     assert alone == ["chunk-frame"]
     assert all(saw.complete for _, saw in seen)
     assert len(seen) == len(trials)

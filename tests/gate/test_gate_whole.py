@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz import cli
-from wirefence.fuzz.gate.records import FlawFound, Nominee, Options, Step
+from wirefence.fuzz.gate.records import FlawFound, NominatedTool, Options, Progress
 from wirefence.fuzz.gate.replay import examine_command
-from wirefence.fuzz.gate.report.text import as_json, as_table
-from wirefence.fuzz.gate.run import gate
-from wirefence.fuzz.gate.trials.schedule import Plan, Stage, plan
+from wirefence.fuzz.gate.report.text import format_json, format_table
+from wirefence.fuzz.gate.run import run_gate
+from wirefence.fuzz.gate.trials.schedule import Plan, Stage, plan_trials
 from wirefence.fuzz.store.store import read_case
 from wirefence.targets.command.records import Launch
 
@@ -37,17 +37,17 @@ def few(monkeypatch) -> None:
     """A few of the classic inputs, for what becomes of findings and not for what shows them."""
 
     def some(*words) -> Plan:
-        classic = plan(*words).classic
+        classic = plan_trials(*words).classic
         return Plan(Stage(classic.warm[::15], classic.cold[::15]), Stage((), ()))
 
-    monkeypatch.setattr("wirefence.fuzz.gate.run.plan", some)
+    monkeypatch.setattr("wirefence.fuzz.gate.run.plan_trials", some)
 
 
 def run(bench, out: Path, **more):
-    options = Options(**{"nominee": Nominee("record", '{"action":"{nonce}"}'), "label": "s",
+    options = Options(**{"nominee": NominatedTool("record", '{"action":"{nonce}"}'), "label": "s",
                          "effects": ("files",), "watch": (bench.folder,), "patience": 20.0,
                          **more})  # fmt: skip
-    return gate(bench.launch, options, "quick", out, ignore, seconds=SECONDS)
+    return run_gate(bench.launch, options, "quick", out, ignore, seconds=SECONDS)
 
 
 def test_a_strict_and_silent_server_gets_a_clean_bill(bench, tmp_path):
@@ -66,26 +66,26 @@ def test_a_strict_and_silent_server_gets_a_clean_bill(bench, tmp_path):
         "structure",
     } <= families
     assert not report.tally.unconfirmed
-    assert "nothing found" in as_table(report)
+    assert "nothing found" in format_table(report)
 
 
 def test_a_fault_is_shrunk_filed_and_shown_again_by_its_files(bench, tmp_path):
     split = bench("SplitsAtCr")
     out = tmp_path / "out"
-    report = gate(split.launch, split.options, "quick", out, until_it_acts, seconds=SECONDS)
+    report = run_gate(split.launch, split.options, "quick", out, until_it_acts, seconds=SECONDS)
     assert report.reason == "interrupted"
     flaw = next(f for f in report.flaws if f.finding.rule == "act-rejected")
     assert {"nested-cr", "concat-cr", "space-cr"} & set(flaw.trials)
     again = examine_command(
         read_case(Path(flaw.path)),
         split.launch,
-        split.options.settings(),
+        split.options.as_settings(),
         target=report.facts.label,
     )
     assert flaw.finding.signature in {found.signature for found in again}
     assert "\\r" in Path(flaw.transcript).read_text()
     assert flaw.replay == f"wirefence replay {flaw.path}"
-    told = json.loads(as_json(report))
+    told = json.loads(format_json(report))
     assert told["new"] == len(report.flaws)
     assert told["findings"][0]["sent_hex"]
 
@@ -94,11 +94,13 @@ def test_a_server_that_serves_no_call_is_told_before_anything_else(bench, tmp_pa
     """Not at the end: each trial waits for such a server, and a crowd would wait many times."""
 
     def second(event: object) -> None:
-        if isinstance(event, Step) and event.trials > 1:
+        if isinstance(event, Progress) and event.trials > 1:
             raise KeyboardInterrupt
 
     hangs = bench("HangsOnCalls", patience=1.0)
-    report = gate(hangs.launch, hangs.options, "quick", tmp_path / "out", second, seconds=SECONDS)
+    report = run_gate(
+        hangs.launch, hangs.options, "quick", tmp_path / "out", second, seconds=SECONDS
+    )
     first = report.flaws[0]
     assert first.trials[0] == "good"
     assert "no answer to tools/call within" in first.finding.summary
@@ -243,29 +245,29 @@ class TestSmoke:
     def test_the_end_of_stdin_is_a_test_of_its_own(self, bench, fault, signature):
         made = bench(fault, patience=3.0)
         found = examine_command(
-            made.trial("good").case, made.launch, made.options.settings(), target="s"
+            made.trial("good").case, made.launch, made.options.as_settings(), target="s"
         )
         assert signature in {each.signature for each in found}
 
     def test_a_healthy_server_ends_in_order(self, bench):
         made = bench()
         case = made.trial("good").case
-        assert examine_command(case, made.launch, made.options.settings(), target="s") == []
+        assert examine_command(case, made.launch, made.options.as_settings(), target="s") == []
 
     def test_an_expected_tool_that_is_missing_is_found(self, bench):
         made = bench()
-        settings = {**made.options.settings(), "expect-tool": "record,delete"}
+        settings = {**made.options.as_settings(), "expect-tool": "record,delete"}
         found = examine_command(made.trial("good").case, made.launch, settings, target="s")
         assert [each.signature for each in found] == ["s|smoke|smoke-tool|delete"]
 
 
 def test_options_survive_being_kept_beside_a_reproducer():
     options = Options(
-        "spec", "close", "2025-06-18", Nominee("a", '{"x":"{nonce}"}'), ("a", "b"), ("http",),
+        "spec", "close", "2025-06-18", NominatedTool("a", '{"x":"{nonce}"}'), ("a", "b"), ("http",),
         (Path("x"), Path("y z")), 2.5, 7.0, label="s",
     )  # fmt: skip
-    assert Options.of(options.settings(), label="s") == options
-    assert Options.of({}) == Options()
+    assert Options.from_settings(options.as_settings(), label="s") == options
+    assert Options.from_settings({}) == Options()
 
 
 @pytest.mark.usefixtures("few")
@@ -276,6 +278,6 @@ def test_the_reference_gateway_gets_a_clean_bill_under_either_policy(tmp_path):
     for policy, argv in (("close", silent), ("continue", whole)):
         launch = Launch(argv)
         options = Options(effects=("http",), patience=20.0)
-        report = gate(launch, options, "quick", tmp_path / policy, ignore, seconds=SECONDS)
+        report = run_gate(launch, options, "quick", tmp_path / policy, ignore, seconds=SECONDS)
         assert report.facts.policy == policy
         assert [flaw.finding.signature for flaw in report.flaws] == []

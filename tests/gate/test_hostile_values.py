@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.gate.paper import CALLED, Paper, ident, line, request
-from wirefence.fuzz.gate.records import Seen
-from wirefence.fuzz.gate.server.fresh import shown, spelled
-from wirefence.fuzz.gate.server.shown_values import in_words, names_in
-from wirefence.fuzz.gate.trials.messages import Names, tokens_in
+from wirefence.fuzz.gate.records import Observation
+from wirefence.fuzz.gate.server.fresh import describe_id, spell_id
+from wirefence.fuzz.gate.server.value_text import describe_value, find_names
+from wirefence.fuzz.gate.trials.messages import TrialNames, tokens_in
 from wirefence.oracles.document import UNKNOWN, LongInteger
 
 HUGE = "1" + "0" * 5_000
@@ -33,17 +33,19 @@ def raw(name: str, said: str) -> bytes:
 @pytest.mark.parametrize("code", [HUGE, "-" + HUGE])
 def test_an_error_code_of_thousands_of_digits_is_told_by_its_size(good, code):
     error = raw(f'"{ident(good.number, "p")}"', f'"error":{{"code":{code},"message":""}}')
-    refused = Seen(good.lines(p=error))
+    refused = Observation(good.lines(p=error))
     assert good.summaries(refused) == [
         "error an integer of 16,610 bits for a good tools/call",
     ]
-    served = Seen(good.lines())
+    served = Observation(good.lines())
     assert (
         "error an integer of 16,610 bits; without the rejected frame"
         in good.summaries(refused, served)[0]
     )
     other = raw(f'"{ident(good.number, "p")}"', '"error":{"code":-1,"message":""}')
-    assert good.summaries(refused, Seen(good.lines(p=other)))[0].startswith("error an integer")
+    assert good.summaries(refused, Observation(good.lines(p=other)))[0].startswith(
+        "error an integer"
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_an_error_code_of_thousands_of_digits_is_told_by_its_size(good, code):
 )
 def test_a_version_of_any_kind_is_told_in_few_words(good, version, told):
     hello = raw(f'"{ident(good.number, "h")}"', f'"result":{{"protocolVersion":{version}}}')
-    [summary] = good.summaries(Seen(good.lines(h=hello)), Seen(good.lines()))
+    [summary] = good.summaries(Observation(good.lines(h=hello)), Observation(good.lines()))
     assert summary.startswith(told)
 
 
@@ -66,25 +68,25 @@ def test_a_version_of_any_kind_is_told_in_few_words(good, version, told):
     [(HUGE, "an integer of 16,610 bits"), (LONG, "an integer of 100,001 digits"), ("7", "7")],
 )
 def test_a_reply_to_an_id_that_nobody_has_is_told_whatever_it_is(good, name, told):
-    stray = Seen(good.lines(raw(name, '"result":{}')))
+    stray = Observation(good.lines(raw(name, '"result":{}')))
     assert good.summaries(stray) == [f"a reply to id {told}, which no request has"]
 
 
 def test_every_id_can_be_shown_and_looked_for():
     keys = [(int, 10**5_000), (LongInteger, LongInteger("-" + LONG)), (str, "\ud800"), (int, -3)]
-    assert [shown(key) for key in keys] == [
+    assert [describe_id(key) for key in keys] == [
         "an integer of 16,610 bits",
         "an integer of 100,001 digits",
         "'\\ud800'",
         "-3",
     ]
-    assert len({spelled(key) for key in keys}) == len(keys)
+    assert len({spell_id(key) for key in keys}) == len(keys)
 
 
 def test_strings_stay_whole_so_that_a_secret_in_them_can_be_hidden():
     secret = "x" * 10_000
-    assert secret in in_words({"a": [secret]})
-    assert in_words(UNKNOWN) == "..."
+    assert secret in describe_value({"a": [secret]})
+    assert describe_value(UNKNOWN) == "..."
 
 
 def test_a_reply_and_an_effect_are_told_whole(good, bench):
@@ -93,16 +95,16 @@ def test_a_reply_and_an_effect_are_told_whole(good, bench):
     bad = Paper.of(made, made.trial("ugly-debug-line"))
     tail = "z" * 500
     other = line(ident(good.number, "p"), error={"code": 1, "message": tail})
-    [summary] = bad.summaries(Seen(bad.lines()), Seen(good.lines(p=other)))
+    [summary] = bad.summaries(Observation(bad.lines()), Observation(good.lines(p=other)))
     assert tail in summary
     unnamed = replace(bad.acted(), detail=b"acts/" + tail.encode())
-    seen = Seen(bad.lines(), effects=(bad.acted(), unnamed), fresh=True)
-    [summary] = bad.summaries(seen, Seen(good.lines(), effects=(good.acted(),)))
+    seen = Observation(bad.lines(), effects=(bad.acted(), unnamed), fresh=True)
+    [summary] = bad.summaries(seen, Observation(good.lines(), effects=(good.acted(),)))
     assert tail in summary
 
 
 def nested(paper: Paper, depth: int) -> bytes:
-    said = '{"a":' * depth + f'"{Names(paper.number).action("t")}"' + "}" * depth
+    said = '{"a":' * depth + f'"{TrialNames(paper.number).action_name("t")}"' + "}" * depth
     params = f'{{"name":"record","arguments":{{"action":{said}}}}}'
     return request(paper.number, "t", "tools/call", params)
 
@@ -114,13 +116,13 @@ def test_names_are_found_in_arguments_of_any_depth(bench, depth, declared):
     paper = Paper.of(made, made.trial("good"))
     paper = replace(paper, facts=replace(paper.facts, declared=declared))
     paper = paper.with_frames(nested(paper, depth))
-    acts = Seen(paper.lines(line(ident(paper.number, "t"), result=CALLED)),
+    acts = Observation(paper.lines(line(ident(paper.number, "t"), result=CALLED)),
                 effects=(paper.acted("t"),))  # fmt: skip
     told = set() if not declared else {"non-action|act-rejected|tool-arguments"}
     assert paper.shows(acts) == told
 
 
 def test_what_the_judge_did_not_keep_is_looked_for_in_the_bytes():
-    name = Names(1).action("t").encode()
-    assert names_in({"a": [UNKNOWN]}, b"..." + name) == tokens_in(name)
-    assert names_in({"a": ["x"]}, b"..." + name) == set()
+    name = TrialNames(1).action_name("t").encode()
+    assert find_names({"a": [UNKNOWN]}, b"..." + name) == tokens_in(name)
+    assert find_names({"a": ["x"]}, b"..." + name) == set()

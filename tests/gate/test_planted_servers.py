@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.fuzz.gate.server.fresh import ready
-from wirefence.fuzz.gate.server.verdicts import judge
+from wirefence.fuzz.gate.server.fresh import prepare_trial
+from wirefence.fuzz.gate.server.verdicts import judge_trial
 
 FAULTS = [
     ("SplitsAtCr", "nested-cr", "after", "non-action|act-rejected|frame-cr"),
@@ -58,9 +58,9 @@ def test_replies_in_another_order_between_notifications_are_nothing(bench):
 def test_what_a_server_died_of_is_told_in_its_own_words(bench):
     dying = bench("DiesOfBadJson")
     trial = dying.trial("ugly-debug-line")
-    prepared = ready(trial, dying.facts.contract(dying.profile))
+    prepared = prepare_trial(trial, dying.facts.make_contract(dying.profile))
     seen, _ = dying.run(trial)
-    (charge,) = judge(prepared, seen, dying.facts)
+    (charge,) = judge_trial(prepared, seen, dying.facts)
     assert "; its last words on stderr: json.decoder.JSONDecodeError: " in charge.finding.summary
 
 

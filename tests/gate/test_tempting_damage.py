@@ -7,21 +7,21 @@ from itertools import count
 
 import pytest
 
-from wirefence.fuzz.gate.records import Facts, Nominee
-from wirefence.fuzz.gate.trials.damaged_session import tempting
-from wirefence.fuzz.gate.trials.generate import Maker
-from wirefence.fuzz.gate.trials.messages import Wording
+from wirefence.fuzz.gate.records import Facts, NominatedTool
+from wirefence.fuzz.gate.trials.damaged_session import is_tempting
+from wirefence.fuzz.gate.trials.generate import TrialMaker
+from wirefence.fuzz.gate.trials.messages import ToolWording
 
 
-def made(length: int) -> tuple[bytes, Wording]:
+def made(length: int) -> tuple[bytes, ToolWording]:
     folder = "/srv/" + "x" * length
-    nominee = Nominee("branch", json.dumps({"repo": folder, "name": folder + "/{nonce}.txt"}))
+    nominee = NominatedTool("branch", json.dumps({"repo": folder, "name": folder + "/{nonce}.txt"}))
     facts = Facts(
         "s", "s", "1", "2025-11-25", ("2025-11-25",), ("branch",), nominee, None, False,  # noqa: FBT003
         "continue", 0.1, 0,
     )  # fmt: skip
-    wording = Wording.of(nominee)
-    trials = Maker(facts, wording, "2025-11-25").damage(count(1))
+    wording = ToolWording.of(nominee)
+    trials = TrialMaker(facts, wording, "2025-11-25").make_damaged(count(1))
     (trial,) = [each for each in trials if each.name == "encoding-byte-ff"]
     return trial.case.data, wording
 
@@ -35,4 +35,4 @@ def test_a_bad_byte_spares_the_folder_that_a_call_needs(length: int) -> None:
     assert arguments["repo"] == folder
     assert arguments["name"].startswith(folder + "/")
     assert arguments["name"].endswith(".txt")
-    assert tempting(data, wording)
+    assert is_tempting(data, wording)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.gate.paper import CALLED, HELLO, Paper, ident, line, request
-from wirefence.fuzz.gate.records import Seen
+from wirefence.fuzz.gate.records import Observation
 from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
 
 ERROR = {"code": -32000, "message": "no"}
@@ -27,35 +27,37 @@ def bad(bench) -> Paper:
 
 def test_what_is_served_well_shows_nothing(good, bad):
     for paper in (good, bad):
-        control = Seen(good.lines(), effects=(good.acted(),))
-        assert paper.shows(Seen(paper.lines(), effects=(paper.acted(),)), control) == set()
+        control = Observation(good.lines(), effects=(good.acted(),))
+        assert paper.shows(Observation(paper.lines(), effects=(paper.acted(),)), control) == set()
 
 
 def test_a_call_that_succeeds_and_does_nothing_is_found(bad, good):
-    control = Seen(good.lines(), effects=(good.acted(),))
-    idle = Seen(bad.lines())
+    control = Observation(good.lines(), effects=(good.acted(),))
+    idle = Observation(bad.lines())
     assert bad.shows(idle, control) == {"non-action|act-missing|write"}
     failed = line(ident(bad.number, "p"), result={**CALLED, "isError": True})
-    assert "non-action|act-missing|write" not in bad.shows(Seen(bad.lines(p=failed)), control)
+    assert "non-action|act-missing|write" not in bad.shows(
+        Observation(bad.lines(p=failed)), control
+    )
 
 
 def test_a_good_request_that_is_lost_behind_a_bad_frame_is_found(bad, good):
-    assert bad.shows(Seen(bad.lines(without="p"))) == {"session|session-resync|json-syntax"}
+    assert bad.shows(Observation(bad.lines(without="p"))) == {"session|session-resync|json-syntax"}
     lost = {"reply|reply-missing|tools/call"}
-    assert good.shows(Seen(good.lines(without="p"))) == lost
+    assert good.shows(Observation(good.lines(without="p"))) == lost
 
 
 def test_a_traceback_in_a_reply_is_found(good):
     said = {"content": [{"type": "text", "text": TRACE}]}
     leaks = good.lines(p=line(ident(good.number, "p"), result=said))
-    assert good.shows(Seen(leaks)) == {"reply|reply-leak|traceback"}
+    assert good.shows(Observation(leaks)) == {"reply|reply-leak|traceback"}
 
 
 def test_memory_without_bound_is_found(good):
     size = len(good.trial.case.data)
     bound = good.facts.peak_bytes + MEMORY_SLACK + MEMORY_PER_BYTE * size
-    assert good.shows(Seen(good.lines(), peak_bytes=bound)) == set()
-    assert good.shows(Seen(good.lines(), peak_bytes=bound + 1)) == {"liveness|live-memory"}
+    assert good.shows(Observation(good.lines(), peak_bytes=bound)) == set()
+    assert good.shows(Observation(good.lines(), peak_bytes=bound + 1)) == {"liveness|live-memory"}
 
 
 def test_a_result_for_a_rejected_frame_that_is_no_call_is_found(good):
@@ -63,17 +65,19 @@ def test_a_result_for_a_rejected_frame_that_is_no_call_is_found(good):
     paper = good.with_frames(raw)
     taken = line(ident(good.number, "t"), result={})
     told = {"reply|reply-to-rejected|rpc-unknown-member"}
-    assert paper.shows(Seen(paper.lines(taken))) == told
-    assert paper.shows(Seen(paper.lines(line(ident(good.number, "t"), error=ERROR)))) == set()
+    assert paper.shows(Observation(paper.lines(taken))) == told
+    assert (
+        paper.shows(Observation(paper.lines(line(ident(good.number, "t"), error=ERROR)))) == set()
+    )
 
 
 def test_a_call_that_had_to_be_rejected_acted_unless_it_failed(good):
     call = request(good.number, "t", "tools/call", '{"name":"record","arguments":{"action":"x"}}')
     paper = good.with_frames(call.replace(b'"jsonrpc":"2.0"', b'"jsonrpc":"1.0"'))
     name = ident(good.number, "t")
-    taken = Seen(paper.lines(line(name, result=CALLED)))
+    taken = Observation(paper.lines(line(name, result=CALLED)))
     assert paper.shows(taken) == {"non-action|act-rejected|rpc-version"}
-    failed = Seen(paper.lines(line(name, result={**CALLED, "isError": True})))
+    failed = Observation(paper.lines(line(name, result={**CALLED, "isError": True})))
     assert paper.shows(failed) == {"reply|reply-to-rejected|rpc-version"}
 
 
@@ -87,7 +91,7 @@ def test_each_member_of_a_batch_is_answered_as_if_it_were_alone(good):
 
     def shows(listed: dict, called: dict) -> set[str]:
         parts = (line(ident(number, "t"), **listed), line(ident(number, "u"), **called))
-        return paper.shows(Seen(paper.lines(b"[%b,%b]" % parts)))
+        return paper.shows(Observation(paper.lines(b"[%b,%b]" % parts)))
 
     tools, no = {"result": {"tools": []}}, {"error": {"code": -32602, "message": "no"}}
     assert shows(tools, no) == set()
@@ -97,7 +101,7 @@ def test_each_member_of_a_batch_is_answered_as_if_it_were_alone(good):
 
 
 def test_an_error_for_a_good_request_is_found(good):
-    refused = Seen(good.lines(p=line(ident(good.number, "p"), error=ERROR)))
+    refused = Observation(good.lines(p=line(ident(good.number, "p"), error=ERROR)))
     assert good.shows(refused) == {"reply|reply-code|error for a good request"}
     # Where there is a control session, it decides.
     assert "reply|reply-code|error for a good request" not in good.shows(refused, refused)
@@ -112,28 +116,28 @@ def test_a_result_for_a_refused_request_that_is_no_call_is_found(bench):
     paper = paper.with_frames(raw, version="2026-07-28")
     # The session around it is of another version: only what is said of this frame counts.
     name = ident(paper.number, "t")
-    listed = Seen((line(name, result={"tools": [], "resultType": "complete"}),))
+    listed = Observation((line(name, result={"tools": [], "resultType": "complete"}),))
     assert "reply|reply-code|mcp-version result" in paper.shows(listed)
-    refused = Seen((line(name, error={"code": -32022, "message": "no"}),))
+    refused = Observation((line(name, error={"code": -32022, "message": "no"}),))
     assert "reply|reply-code|mcp-version result" not in paper.shows(refused)
 
 
 def test_an_answer_that_is_that_of_another_method_is_found(good):
     crossed = good.lines(p=line(ident(good.number, "p"), result={"tools": []}))
-    assert good.shows(Seen(crossed)) == {"reply|reply-id|crossed"}
+    assert good.shows(Observation(crossed)) == {"reply|reply-id|crossed"}
     hello = good.lines(h=line(ident(good.number, "h"), result={**HELLO, "tools": []}))
-    assert good.shows(Seen(hello)) == set()
+    assert good.shows(Observation(hello)) == set()
 
 
 def test_an_error_without_id_needs_a_frame_that_it_may_be_for(good, bad):
     nameless = line(None, error=ERROR)
-    assert good.shows(Seen(good.lines(nameless))) == {"reply|reply-id|null id"}
-    assert bad.shows(Seen(bad.lines(nameless))) == set()
+    assert good.shows(Observation(good.lines(nameless))) == {"reply|reply-id|null id"}
+    assert bad.shows(Observation(bad.lines(nameless))) == set()
 
 
 @pytest.mark.parametrize("raw", [b'{"jsonrpc":"2.0","id":null,"result":{}}', b'{"result":{}}'])
 def test_a_result_without_id_is_no_message(good, raw):
-    [told] = good.shows(Seen(good.lines(raw)))
+    [told] = good.shows(Observation(good.lines(raw)))
     assert told.startswith("transcript|out-not-message|rpc-")
 
 
@@ -144,6 +148,6 @@ def test_an_error_for_a_part_of_an_accepted_frame_is_found(good):
     params = f'{{"name":"record","arguments":{{"action":"{text}"}}}}'
     paper = good.with_frames(request(good.number, "t", "tools/call", params))
     served = line(ident(good.number, "t"), result=CALLED)
-    assert paper.shows(Seen(paper.lines(served))) == set()
+    assert paper.shows(Observation(paper.lines(served))) == set()
     answered = paper.lines(served, line(hidden, error=ERROR))
-    assert paper.shows(Seen(answered)) == {"reply|reply-id|hidden in an accepted frame"}
+    assert paper.shows(Observation(answered)) == {"reply|reply-id|hidden in an accepted frame"}

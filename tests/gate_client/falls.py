@@ -13,9 +13,17 @@ from itertools import pairwise
 
 from tests.gate_client.example_client import Client
 from wirefence.fuzz.gate.client.attacks import ATTACKS
-from wirefence.fuzz.gate.client.fake_server import Peer
+from wirefence.fuzz.gate.client.fake_server import FakeServer
 from wirefence.fuzz.gate.client.judge import judge_client
-from wirefence.fuzz.gate.client.records import Attack, ClientPlace, Close, Played, Send, Step, Told
+from wirefence.fuzz.gate.client.records import (
+    Attack,
+    ClientPlace,
+    ClientReport,
+    Close,
+    PlayedAttack,
+    Send,
+    Step,
+)
 from wirefence.strategies.contract import Profile
 
 __all__ = ["BY_NAME", "played", "rules"]
@@ -29,7 +37,7 @@ class Wire:
     What comes behind a pause is not there yet when somebody only looks.
     """
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer: FakeServer) -> None:
         self.peer = peer
         self.sent, self.received = bytearray(), bytearray()
         self._coming: deque[tuple[bytes, bool]] = deque()
@@ -39,7 +47,7 @@ class Wire:
         """What the client sends, and what that brings about."""
         self.received += data
         paused = False
-        for step in self.peer.receive(data):
+        for step in self.peer.receive_bytes(data):
             for piece in self._pieces(step):
                 self._coming.append((piece, not paused))
                 paused = paused or (isinstance(step, Send) and bool(step.cuts))
@@ -68,14 +76,14 @@ def _cut(step: Send) -> list[bytes]:
     return [step.data[a:b] for a, b in pairwise(edges) if a < b]
 
 
-def played(faults: str, attack: Attack, place: ClientPlace) -> Played:
+def played(faults: str, attack: Attack, place: ClientPlace) -> PlayedAttack:
     """What is seen of a client with these faults."""
-    peer = Peer(attack, place, None, 1.0, "mark")
+    peer = FakeServer(attack, place, None, 1.0, "mark")
     wire = Wire(peer)
     told: list[dict[str, str]] = []
     with contextlib.suppress(EOFError, ValueError, TypeError, KeyError):  # as its main() ends
         Client(set(faults.split(",")), wire, told.append).run()
-    return Played(
+    return PlayedAttack(
         attack,
         place,
         bytes(wire.sent),
@@ -84,7 +92,10 @@ def played(faults: str, attack: Attack, place: ClientPlace) -> Played:
         peer.offending,
         dict(peer.truth),
         peer.false,
-        tuple(Told(t["action"], t.get("result", t.get("error", "")), "error" in t) for t in told),
+        tuple(
+            ClientReport(t["action"], t.get("result", t.get("error", "")), "error" in t)
+            for t in told
+        ),
         peer.exercised,
         ending="exited",
         status="exit code 0",

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from wirefence.fuzz.gate.client.attacks import ATTACKS, GOOD
-from wirefence.fuzz.gate.client.fake_server import Peer
+from wirefence.fuzz.gate.client.fake_server import FakeServer
 from wirefence.fuzz.gate.client.records import Attack, ClientPlace, Close, Send, Step
 from wirefence.oracles.message import judge_message
 from wirefence.strategies.records import VERSIONS, Version
@@ -38,18 +38,18 @@ def call(ident: object, action: str) -> bytes:
 
 def played(
     attack: Attack, place: ClientPlace, version: Version | None = None, *, text_ids: bool = False
-) -> tuple[Peer, list[Step]]:
+) -> tuple[FakeServer, list[Step]]:
     """A peer that has answered the attacked request, and its steps there.
 
     The number 1 is the attacked one, since 1 is what ``true`` is taken for.
     """
-    peer = Peer(attack, place, version, 0.0, "mark")
+    peer = FakeServer(attack, place, version, 0.0, "mark")
     shape = str if text_ids else int
     if place == "handshake":
-        return peer, peer.receive(hello(ident=shape(1)))
-    peer.receive(hello(ident=shape(7)))
-    peer.receive(call(shape(8), "alpha"))
-    return peer, peer.receive(call(shape(1), "beta"))
+        return peer, peer.receive_bytes(hello(ident=shape(1)))
+    peer.receive_bytes(hello(ident=shape(7)))
+    peer.receive_bytes(call(shape(8), "alpha"))
+    return peer, peer.receive_bytes(call(shape(1), "beta"))
 
 
 def sent(steps: list[Step]) -> bytes:
@@ -127,33 +127,33 @@ def test_every_attack_fits_numeric_ids_and_most_fit_text_ids() -> None:
 def test_an_id_of_any_length_can_be_answered(ident: bytes) -> None:
     """Python reads integers of 4,300 digits, but can't write the next one."""
     for attack in ATTACKS:
-        peer = Peer(attack, "handshake", None, 0.0, "mark")
-        steps = peer.receive(hello(ident=0).replace(b'"id": 0', b'"id": ' + ident))
+        peer = FakeServer(attack, "handshake", None, 0.0, "mark")
+        steps = peer.receive_bytes(hello(ident=0).replace(b'"id": 0', b'"id": ' + ident))
         assert steps or len(ident) == 5_000, attack.name
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_true_answers_are_permitted_in_every_version(version: Version) -> None:
-    peer = Peer(GOOD, "call", version, 0.0, "mark")
+    peer = FakeServer(GOOD, "call", version, 0.0, "mark")
     requests = [hello(version), line(2, "tools/list", {}), call(3, "alpha"), line(4, "ping", {})]
     requests.append(line(5, "resources/list", {}))
     if version == "2026-07-28":
         requests[0] = line(1, "server/discover", {})
     for raw in requests:
-        [step] = peer.receive(raw)
+        [step] = peer.receive_bytes(raw)
         assert isinstance(step, Send)
         assert judge_message(step.data[:-1], version, "server-to-client").rule == ""
 
 
 def test_a_client_may_send_requests_in_pieces_and_several_at_once() -> None:
-    peer = Peer(GOOD, "call", None, 0.0, "mark")
+    peer = FakeServer(GOOD, "call", None, 0.0, "mark")
     raw = hello() + call(2, "alpha") + call("x", "beta")
-    steps = [step for at in range(0, len(raw), 7) for step in peer.receive(raw[at : at + 7])]
+    steps = [step for at in range(0, len(raw), 7) for step in peer.receive_bytes(raw[at : at + 7])]
     assert [json.loads(sent([step]))["id"] for step in steps] == [1, 2, "x"]
     assert set(peer.truth.values()) == {"T-mark-1", "T-mark-2"}
 
 
 def test_what_is_no_request_is_not_answered() -> None:
-    peer = Peer(GOOD, "call", None, 0.0, "mark")
+    peer = FakeServer(GOOD, "call", None, 0.0, "mark")
     for raw in (b"\n", b"nonsense\n", b"[1]\n", b'{"method":"x"}\n', b'{"id":1,"result":{}}\n'):
-        assert peer.receive(raw) == []
+        assert peer.receive_bytes(raw) == []

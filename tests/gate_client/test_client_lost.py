@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz.gate.client.attacks import GOOD
-from wirefence.fuzz.gate.client.records import Attack, ClientPlace, Played, Told
-from wirefence.fuzz.gate.client.run import gate_client, named
-from wirefence.fuzz.gate.client.session import Terms
+from wirefence.fuzz.gate.client.records import Attack, ClientPlace, ClientReport, PlayedAttack
+from wirefence.fuzz.gate.client.run import gate_client, select_attacks
+from wirefence.fuzz.gate.client.session import ClientTerms
 from wirefence.fuzz.gate.records import Options, Report
-from wirefence.fuzz.gate.report.text import verdict
+from wirefence.fuzz.gate.report.text import decide_verdict
 from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 
 SECRET = "hunter2-hunter2"
-TOLD = (Told("alpha", "é T-m-1", error=False), Told("beta", "F-m", error=False))
-PLAYED = Played(
+TOLD = (ClientReport("alpha", "é T-m-1", error=False), ClientReport("beta", "F-m", error=False))
+PLAYED = PlayedAttack(
     GOOD, "call", b'{"a":1}\n', b"{}\n", b"", b"bad", {"alpha": "T-m-1"}, "F-m", TOLD[:1],
     exercised=True, ending="exited", status="exit code 0", stderr=b"", version="2025-11-25",
 )  # fmt: skip
@@ -32,7 +32,9 @@ class Plays:
         self.lost, self.turn = lost, turn
         self.begun: Counter[str] = Counter()
 
-    def __call__(self, launch: Launch, attack: Attack, place: ClientPlace, terms: Terms) -> Played:
+    def __call__(
+        self, launch: Launch, attack: Attack, place: ClientPlace, terms: ClientTerms
+    ) -> PlayedAttack:
         del launch, terms
         if attack is GOOD:
             return PLAYED
@@ -43,18 +45,18 @@ class Plays:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, out: Path, plays: Plays, *attacks: str) -> Report:
-    monkeypatch.setattr("wirefence.fuzz.gate.client.run.play", plays)
+    monkeypatch.setattr("wirefence.fuzz.gate.client.run.play_attack", plays)
     launch = Launch(("client", "--password", SECRET))
     return gate_client(
         launch, Options(label="c"), "quick", out, lambda _event: None, seconds=60.0,
-        attacks=named(attacks),
+        attacks=select_attacks(attacks),
     )  # fmt: skip
 
 
 def test_what_was_found_before_a_client_was_lost_is_told(monkeypatch, tmp_path):
     attacks = ("stale-id", "second-answer", "early-answer", "wrong-id", "glued")
     report = run(monkeypatch, tmp_path, Plays("second-answer", 2), *attacks)
-    assert (report.reason, verdict(report)) == ("lost", "findings")
+    assert (report.reason, decide_verdict(report)) == ("lost", "findings")
     assert [flaw.finding.signature for flaw in report.flaws] == [
         "c|client|client-association|stale-id"
     ]
@@ -65,11 +67,15 @@ def test_what_was_found_before_a_client_was_lost_is_told(monkeypatch, tmp_path):
 
 def test_a_client_that_is_lost_at_once_gets_no_verdict(monkeypatch, tmp_path):
     report = run(monkeypatch, tmp_path, Plays("wrong-id", 1), "wrong-id")
-    assert (report.reason, verdict(report), report.flaws) == ("lost", "none", ())
+    assert (report.reason, decide_verdict(report), report.flaws) == ("lost", "none", ())
 
 
 def test_nothing_of_a_finding_holds_a_secret(monkeypatch, tmp_path):
-    told = (Told(SECRET + "\n<", "F-m", error=False), Told("\ud800", "x", error=True), *TOLD)
+    told = (
+        ClientReport(SECRET + "\n<", "F-m", error=False),
+        ClientReport("\ud800", "x", error=True),
+        *TOLD,
+    )
     raw = b"x" * 4_090 + SECRET.encode() + b"\n"
     leaking = replace(PLAYED, told=told, sent=raw, received=raw, offending=raw)
     made = lambda _launch, attack, place, _terms: replace(  # noqa: E731
@@ -77,12 +83,12 @@ def test_nothing_of_a_finding_holds_a_secret(monkeypatch, tmp_path):
         attack=attack,
         place=place,
     )
-    monkeypatch.setattr("wirefence.fuzz.gate.client.run.play", made)
+    monkeypatch.setattr("wirefence.fuzz.gate.client.run.play_attack", made)
     launch = Launch(("client", "--password", SECRET))
     heard: list[object] = []
     report = gate_client(
         launch, Options(label="c"), "quick", tmp_path, heard.append, seconds=60.0,
-        attacks=named(["second-answer"]),
+        attacks=select_attacks(["second-answer"]),
     )  # fmt: skip
     files = [path.read_text() for path in tmp_path.rglob("*.transcript")]
     assert len(files) == 1
@@ -104,9 +110,9 @@ def test_a_finding_that_the_disk_does_not_take_is_still_one(monkeypatch, tmp_pat
 
 
 def test_what_is_reported_wrongly_is_told_in_few_words_and_without_secrets(monkeypatch, tmp_path):
-    told = (Told("alpha", "x" * 70 + SECRET + "y" * 500, error=False),)
+    told = (ClientReport("alpha", "x" * 70 + SECRET + "y" * 500, error=False),)
     monkeypatch.setattr(
-        "wirefence.fuzz.gate.client.run.play", lambda *_: replace(PLAYED, told=told)
+        "wirefence.fuzz.gate.client.run.play_attack", lambda *_: replace(PLAYED, told=told)
     )
     with pytest.raises(TargetError) as refused:
         gate_client(Launch(("client", "--password", SECRET)), Options(), "quick", tmp_path, print,

@@ -11,18 +11,18 @@ import pytest
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.client.attacks import GOOD
 from wirefence.fuzz.gate.client.judge import judge_client
-from wirefence.fuzz.gate.client.records import ClientPlace, Played
-from wirefence.fuzz.gate.client.run import gate_client, named
-from wirefence.fuzz.gate.client.session import Terms, play
-from wirefence.fuzz.gate.records import Options, Report, Step
+from wirefence.fuzz.gate.client.records import ClientPlace, PlayedAttack
+from wirefence.fuzz.gate.client.run import gate_client, select_attacks
+from wirefence.fuzz.gate.client.session import ClientTerms, play_attack
+from wirefence.fuzz.gate.records import Options, Progress, Report
 from wirefence.fuzz.gate.replay import examine_command
 from wirefence.fuzz.store.store import Store
 from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 
 CLIENT = Path(__file__).with_name("example_client.py")
-TERMS = Terms(start_patience=30.0, patience=10.0, quiet=0.15)
-SHORT = Terms(start_patience=60.0, patience=1.0, quiet=0.15)
+TERMS = ClientTerms(start_patience=30.0, patience=10.0, quiet=0.15)
+SHORT = ClientTerms(start_patience=60.0, patience=1.0, quiet=0.15)
 """For clients that do not end: what has to start has all the time that it needs."""
 
 
@@ -30,11 +30,13 @@ def launch(faults: str = "none") -> Launch:
     return Launch((sys.executable, str(CLIENT), faults))
 
 
-def one(faults: str, attack: str, place: ClientPlace = "call", terms: Terms = TERMS) -> Played:
-    return play(launch(faults), named([attack])[0], place, terms)
+def one(
+    faults: str, attack: str, place: ClientPlace = "call", terms: ClientTerms = TERMS
+) -> PlayedAttack:
+    return play_attack(launch(faults), select_attacks([attack])[0], place, terms)
 
 
-def rules(played: Played) -> list[str]:
+def rules(played: PlayedAttack) -> list[str]:
     return [charge.finding.signature for charge in judge_client(played, "c")]
 
 
@@ -109,7 +111,7 @@ def run(faults: str, out: Path, *attacks: str, seconds: float = 60.0) -> Report:
     told: list[object] = []
     return gate_client(
         launch(faults), Options(), "quick", out, told.append, seconds=seconds,
-        attacks=named(attacks), terms=TERMS,
+        attacks=select_attacks(attacks), terms=TERMS,
     )  # fmt: skip
 
 
@@ -150,10 +152,10 @@ def test_what_the_budget_left_out_is_counted(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_tells_what_it_found_and_what_it_left_out(tmp_path: Path) -> None:
     def interrupt(event: object) -> None:
-        if isinstance(event, Step):
+        if isinstance(event, Progress):
             raise KeyboardInterrupt
 
-    attacks = named(["id-other-type", "wrong-id", "glued"])
+    attacks = select_attacks(["id-other-type", "wrong-id", "glued"])
     report = gate_client(
         launch("loose-id"), Options(), "quick", tmp_path, interrupt, seconds=60.0,
         attacks=attacks, terms=TERMS,
@@ -177,7 +179,7 @@ def test_a_client_that_is_none_is_refused_in_a_sentence(
 
 
 def test_a_silent_client_takes_no_longer_than_the_run_was_given(tmp_path: Path) -> None:
-    terms = Terms(start_patience=600.0, patience=0.5, quiet=0.15)
+    terms = ClientTerms(start_patience=600.0, patience=0.5, quiet=0.15)
     silent = Launch(("sleep", "99"))
     with pytest.raises(TargetError, match="started no server within 1 s"):
         gate_client(silent, Options(), "quick", tmp_path, print, seconds=1.0, terms=terms)
@@ -189,7 +191,7 @@ LATE = "import sys, time; time.sleep(1); exec(open(sys.argv.pop(1)).read())"
 
 def test_a_server_by_mistake_is_told_from_a_client_that_says_nothing(tmp_path: Path) -> None:
     """It is asked behind the patience of one reply: long before that of a start is over."""
-    terms = Terms(start_patience=600.0, patience=0.3, quiet=0.15)
+    terms = ClientTerms(start_patience=600.0, patience=0.3, quiet=0.15)
     server = Launch((sys.executable, str(SERVER), "2025-11-25", "close", "strict"))
     with pytest.raises(TargetError, match="it is a server and no client"):
         gate_client(server, Options(), "quick", tmp_path, print, seconds=600.0, terms=terms)
@@ -198,20 +200,20 @@ def test_a_server_by_mistake_is_told_from_a_client_that_says_nothing(tmp_path: P
 @pytest.mark.parametrize("fault", ["none", "direct"])
 def test_a_slow_client_is_asked_and_passes(fault: str) -> None:
     words = (sys.executable, "-c", LATE, str(CLIENT), fault)
-    terms = Terms(start_patience=60.0, patience=0.1, quiet=0.15, doubtful=True)
-    played = play(Launch(words), GOOD, "handshake", terms)
+    terms = ClientTerms(start_patience=60.0, patience=0.1, quiet=0.15, doubtful=True)
+    played = play_attack(Launch(words), GOOD, "handshake", terms)
     assert played.exercised
 
 
 def test_what_sends_everything_back_is_no_server() -> None:
-    terms = Terms(start_patience=1.0, patience=0.1, doubtful=True)
-    played = play(Launch(("cat",)), GOOD, "handshake", terms)
+    terms = ClientTerms(start_patience=1.0, patience=0.1, doubtful=True)
+    played = play_attack(Launch(("cat",)), GOOD, "handshake", terms)
     assert (played.received, played.ending) == (b"", "hung")
 
 
 def test_an_unknown_attack_is_named() -> None:
     with pytest.raises(UsageError, match="there is no attack 'x'"):
-        named(["x"])
+        select_attacks(["x"])
 
 
 def test_the_server_can_be_named_in_the_command(tmp_path: Path) -> None:
@@ -220,5 +222,7 @@ def test_the_server_can_be_named_in_the_command(tmp_path: Path) -> None:
         "import os, sys\nos.environ['WIREFENCE_SERVER'] = sys.argv[1]\nsys.argv[1] = 'none'\n"
         f"exec(open({str(CLIENT)!r}).read())\n"
     )
-    played = play(Launch((sys.executable, str(script), "{server}")), GOOD, "handshake", TERMS)
+    played = play_attack(
+        Launch((sys.executable, str(script), "{server}")), GOOD, "handshake", TERMS
+    )
     assert len(played.told) == 3

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from wirefence.fuzz.gate.client.judge import judge_client
-from wirefence.fuzz.gate.client.records import Played, Told
-from wirefence.fuzz.gate.client.run import named
+from wirefence.fuzz.gate.client.records import ClientReport, PlayedAttack
+from wirefence.fuzz.gate.client.run import select_attacks
 from wirefence.strategies.contract import Profile
 
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
 CANCELLED = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'
 TRUTH = {"alpha": "T-m-1", "beta": "T-m-2"}
-GOOD = Played(
-    named(["wrong-id"])[0],
+GOOD = PlayedAttack(
+    select_attacks(["wrong-id"])[0],
     "call",
     sent=b"",
     received=b"",
@@ -23,7 +23,10 @@ GOOD = Played(
     offending=b"bad",
     truth=TRUTH,
     false="F-m",
-    told=(Told("alpha", "é T-m-1", error=False), Told("beta", "é T-m-2", error=False)),
+    told=(
+        ClientReport("alpha", "é T-m-1", error=False),
+        ClientReport("beta", "é T-m-2", error=False),
+    ),
     exercised=True,
     ending="exited",
     status="exit code 0",
@@ -32,12 +35,12 @@ GOOD = Played(
 )
 
 
-def rules(played: Played, profile: Profile = "strict") -> list[str]:
+def rules(played: PlayedAttack, profile: Profile = "strict") -> list[str]:
     return [charge.finding.rule for charge in judge_client(played, "c", profile)]
 
 
-def attacked(name: str, **changes: object) -> Played:
-    return replace(GOOD, attack=named([name])[0], **changes)
+def attacked(name: str, **changes: object) -> PlayedAttack:
+    return replace(GOOD, attack=select_attacks([name])[0], **changes)
 
 
 def test_true_answers_under_their_actions_are_fine() -> None:
@@ -48,24 +51,30 @@ def test_true_answers_under_their_actions_are_fine() -> None:
     "told",
     [
         (),
-        (Told("beta", "Connection closed", error=True),),
-        (Told("beta", "timed out", error=True), Told("alpha", "é T-m-1", error=False)),
-        (Told("other", "whatever", error=False),),
+        (ClientReport("beta", "Connection closed", error=True),),
+        (
+            ClientReport("beta", "timed out", error=True),
+            ClientReport("alpha", "é T-m-1", error=False),
+        ),
+        (ClientReport("other", "whatever", error=False),),
     ],
 )
-def test_a_client_that_fails_closed_is_fine(told: tuple[Told, ...]) -> None:
+def test_a_client_that_fails_closed_is_fine(told: tuple[ClientReport, ...]) -> None:
     assert rules(replace(GOOD, told=told)) == []
 
 
 @pytest.mark.parametrize("error", [False, True])
 def test_a_false_token_is_found_as_result_and_as_error(error: bool) -> None:
-    told = (Told("beta", "x F-m y", error=error),)
+    told = (ClientReport("beta", "x F-m y", error=error),)
     assert rules(replace(GOOD, told=told)) == ["client-association"]
     assert rules(attacked("nan", told=told)) == ["client-accepts"]
 
 
 def test_answers_under_each_other_s_actions_are_found() -> None:
-    crossed = (Told("alpha", "é T-m-2", error=False), Told("beta", "é T-m-1", error=False))
+    crossed = (
+        ClientReport("alpha", "é T-m-2", error=False),
+        ClientReport("beta", "é T-m-1", error=False),
+    )
     assert rules(replace(GOOD, told=crossed)) == ["client-association"]
     assert (
         rules(replace(GOOD, truth={"alpha": "T-m-1", "beta": "T-m-10"}, told=GOOD.told[:1])) == []
@@ -73,7 +82,7 @@ def test_answers_under_each_other_s_actions_are_found() -> None:
 
 
 def test_strict_attacks_count_in_the_strict_profile_only() -> None:
-    played = attacked("duplicate-id", told=(Told("beta", "F-m", error=False),))
+    played = attacked("duplicate-id", told=(ClientReport("beta", "F-m", error=False),))
     assert rules(played) == ["client-accepts"]
     assert rules(played, "spec") == []
 

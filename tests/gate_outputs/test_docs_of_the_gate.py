@@ -11,7 +11,7 @@ import pytest
 
 from wirefence.fuzz.cli import cli
 from wirefence.fuzz.gate.client.attacks import ATTACKS
-from wirefence.fuzz.gate.trials.startup_variants import CAUSES, TOGETHER, by_name
+from wirefence.fuzz.gate.trials.startup_variants import TOGETHER, VARIANTS, find_variant
 from wirefence.oracles.rules import ORACLE_RULES
 from wirefence.targets.command.records import Launch
 from wirefence.targets.effects.available import NAMES, Recording
@@ -71,8 +71,8 @@ def test_actions_are_pinned_to_a_commit() -> None:
 
 def test_every_cause_of_noise_is_on_the_page_in_its_order() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \| (.+) \|$", text("docs/gate.md"), re.M)
-    assert [row for row in rows if by_name(row[0])] == [
-        (cause.name, cause.about) for cause in (*CAUSES, TOGETHER)
+    assert [row for row in rows if find_variant(row[0])] == [
+        (cause.name, cause.about) for cause in (*VARIANTS, TOGETHER)
     ]
 
 

@@ -17,7 +17,7 @@ import pytest
 from tests.gate_outputs.reports import flaw, report
 from wirefence.fuzz import cli
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.report.baseline import Baseline, Server, store
+from wirefence.fuzz.gate.report.baseline import Baseline, BaselineServer, store_baseline
 from wirefence.fuzz.store.atomic_write import may_write, write_whole
 
 FILES = ("--junit", "to/j.xml", "--sarif", "to/s.json", "--baseline", "b.json", "--update-baseline")
@@ -34,7 +34,7 @@ def gate(tmp_path, monkeypatch, capsys):
             first()
             return report(flaw())
 
-        monkeypatch.setattr("wirefence.fuzz.commands.gate.gate", run)
+        monkeypatch.setattr("wirefence.fuzz.commands.gate.run_gate", run)
         monkeypatch.setattr(sys, "argv", ["wirefence", "gate", *words, "--", "srv"])
         with pytest.raises(SystemExit) as ended:
             cli.main()
@@ -56,7 +56,7 @@ def test_all_is_written(gate):
 
 
 def test_the_baseline_of_another_server_costs_no_report(gate):
-    store(Path("b.json"), Baseline((), Server("other")))
+    store_baseline(Path("b.json"), Baseline((), BaselineServer("other")))
     before = Path("b.json").read_bytes()
     code, out = gate(*FILES)
     assert (code, "act-rejected" in out, whole_reports()) == (2, True, True)

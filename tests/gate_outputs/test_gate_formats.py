@@ -11,9 +11,9 @@ import pytest
 
 from tests.gate_outputs.reports import flaw, report
 from wirefence.fuzz.gate.records import Report
-from wirefence.fuzz.gate.report.finding_rows import SHOWN, explained, rows
-from wirefence.fuzz.gate.report.formats import junit, markdown, sarif
-from wirefence.fuzz.gate.report.text import as_json, as_table, verdict
+from wirefence.fuzz.gate.report.finding_details import SHOWN, explain_rule, list_details
+from wirefence.fuzz.gate.report.formats import format_junit, format_markdown, format_sarif
+from wirefence.fuzz.gate.report.text import decide_verdict, format_json, format_table
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.oracles.rules import BY_ID, ORACLE_RULES
 from wirefence.strategies.records import Case, Frame
@@ -106,7 +106,7 @@ SARIF = {
 def test_junit_counts_failures_and_skips_what_is_expected() -> None:
     known = flaw("act-twice")
     made = report(flaw(), replace(known, known=True))
-    suite = ET.fromstring(junit(made)).find("testsuite")
+    suite = ET.fromstring(format_junit(made)).find("testsuite")
     assert suite is not None
     assert [suite.get(name) for name in ("tests", "failures", "skipped")] == ["3", "1", "1"]
     assert len(suite.findall("testcase")) == 3
@@ -118,7 +118,7 @@ def test_junit_counts_failures_and_skips_what_is_expected() -> None:
     assert r"""sent: '{"x"\n'""" in (failure.text or "")
 
 
-@pytest.mark.parametrize("make", [junit, sarif, markdown])
+@pytest.mark.parametrize("make", [format_junit, format_sarif, format_markdown])
 def test_hostile_text_keeps_every_form_well(make: object) -> None:
     made = report(flaw(kind=HOSTILE, summary=HOSTILE), command=HOSTILE, notes=(HOSTILE,))
     text = make(made)
@@ -127,14 +127,14 @@ def test_hostile_text_keeps_every_form_well(make: object) -> None:
 
 
 def test_junit_of_hostile_text_parses_again() -> None:
-    suite = ET.fromstring(junit(report(flaw(summary=HOSTILE)))).find("testsuite")
+    suite = ET.fromstring(format_junit(report(flaw(summary=HOSTILE)))).find("testsuite")
     assert suite is not None
     assert "a\\x00b\\x1b" in (suite.findtext("testcase/failure") or "")
 
 
 def test_sarif_has_what_the_standard_requires() -> None:
     known = replace(flaw("act-twice"), known=True)
-    log = json.loads(sarif(report(flaw(), flaw(kind="other"), known)))
+    log = json.loads(format_sarif(report(flaw(), flaw(kind="other"), known)))
     jsonschema.validate(log, SARIF)
     [run] = log["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
@@ -156,7 +156,7 @@ def test_sarif_has_what_the_standard_requires() -> None:
     ("path", "uri"), [("/a/b c.frame", "file:///a/b%20c.frame"), ("", "stdin"), ("a#b", "a%23b")]
 )
 def test_sarif_names_a_place_as_a_uri(path: str, uri: str) -> None:
-    [result] = json.loads(sarif(report(replace(flaw(), path=path))))["runs"][0]["results"]
+    [result] = json.loads(format_sarif(report(replace(flaw(), path=path))))["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
@@ -173,7 +173,7 @@ JUNIT = {
 
 def test_junit_has_what_the_common_schema_knows_and_nothing_else() -> None:
     made = report(flaw(), replace(flaw("act-twice"), known=True), gap="it was interrupted")
-    root = ET.fromstring(junit(made))
+    root = ET.fromstring(format_junit(made))
     for element in root.iter():
         assert set(element.attrib) <= JUNIT[element.tag]
         assert element.tag in {"failure", "error", "skipped"} or element.get("name")
@@ -188,24 +188,24 @@ def test_junit_has_what_the_common_schema_knows_and_nothing_else() -> None:
 
 def test_a_run_that_is_no_pass_is_none_in_any_form() -> None:
     made = report(gap="the run was interrupted after 3 s", reason="interrupted")
-    [run] = json.loads(sarif(made))["runs"]
+    [run] = json.loads(format_sarif(made))["runs"]
     [invocation] = run["invocations"]
     assert invocation["executionSuccessful"] is False
     assert "interrupted" in invocation["toolExecutionNotifications"][0]["message"]["text"]
-    assert "**No pass**: the run was interrupted" in markdown(made)
-    assert "NO PASS: the run was interrupted" in as_table(made)
-    assert as_table(made).splitlines()[0].endswith(": no verdict")
-    assert (verdict(made), json.loads(as_json(made))["verdict"]) == ("none", "none")
-    assert verdict(report(flaw(), gap="x")) == "findings"
-    assert verdict(report(replace(flaw(), known=True))) == "pass"
+    assert "**No pass**: the run was interrupted" in format_markdown(made)
+    assert "NO PASS: the run was interrupted" in format_table(made)
+    assert format_table(made).splitlines()[0].endswith(": no verdict")
+    assert (decide_verdict(made), json.loads(format_json(made))["verdict"]) == ("none", "none")
+    assert decide_verdict(report(flaw(), gap="x")) == "findings"
+    assert decide_verdict(report(replace(flaw(), known=True))) == "pass"
 
 
 @pytest.mark.parametrize(
     ("make", "full", "listed", "head"),
     [
-        (as_table, "1. non-action act-rejected: new", "  non-action reply-twice: old (expected)",
-         "In the baseline:"),
-        (markdown, "## act-rejected: new", "- reply-twice: old", "## In the baseline"),
+        (format_table, "1. non-action act-rejected: new",
+         "  non-action reply-twice: old (expected)", "In the baseline:"),
+        (format_markdown, "## act-rejected: new", "- reply-twice: old", "## In the baseline"),
     ],
 )  # fmt: skip
 def test_what_is_expected_is_a_line_and_what_is_new_is_shown_in_full(
@@ -220,19 +220,19 @@ def test_what_is_expected_is_a_line_and_what_is_new_is_shown_in_full(
 
 def test_every_form_shows_the_rule_that_was_broken_and_the_bytes_that_broke_it() -> None:
     made = report(flaw(kind="json-syntax"))
-    told = list(rows(made.flaws[0], made, Redactor()))
+    told = list(list_details(made.flaws[0], made, Redactor()))
     assert dict(told)["rule"].startswith("json-syntax: ")
-    for form in (as_table, markdown, sarif, junit):
-        text = html.unescape(form(made).decode() if form is junit else form(made))
+    for form in (format_table, format_markdown, format_sarif, format_junit):
+        text = html.unescape(form(made).decode() if form is format_junit else form(made))
         for name, value in told:
             assert name in text
-            shown = json.dumps(value)[1:-1] if form is sarif else value
+            shown = json.dumps(value)[1:-1] if form is format_sarif else value
             assert name == "rule" or shown in text
 
 
 def test_of_a_long_input_both_ends_are_shown() -> None:
     case = Case((Frame(b"good" + b"-" * 500 + b"bad\x1b\n"),))
-    text = as_table(report(replace(flaw(), case=case)))
+    text = format_table(report(replace(flaw(), case=case)))
     (line,) = [each for each in text.splitlines() if each.startswith("   sent")]
     assert "'good---" in line
     assert "---bad\\x1b\\n', 509 bytes" in line
@@ -242,18 +242,18 @@ def test_of_a_long_input_both_ends_are_shown() -> None:
 def test_what_was_not_run_is_named() -> None:
     made = report()
     made.tally.skipped["ugly before"] = ("ugly-two-objects",)
-    for text in (markdown(made), as_table(made), as_json(made)):
+    for text in (format_markdown(made), format_table(made), format_json(made)):
         assert "ugly-two-objects" in text
 
 
 def test_every_rule_that_can_be_broken_has_what_code_scanning_requires() -> None:
     rules = [*BY_ID, *(rule for each in ORACLE_RULES.values() for rule in each)]
-    jsonschema.validate(json.loads(sarif(report(*map(flaw, rules)))), SARIF)
-    jsonschema.validate(json.loads(sarif(report())), SARIF)
+    jsonschema.validate(json.loads(format_sarif(report(*map(flaw, rules)))), SARIF)
+    jsonschema.validate(json.loads(format_sarif(report())), SARIF)
 
 
 def test_markdown_tells_findings_who_looked_and_what_was_tried() -> None:
-    text = markdown(report(flaw(summary="a | b")))
+    text = format_markdown(report(flaw(summary="a | b")))
     assert "**1 new findings**, 0 expected." in text
     assert "## act-rejected: a \\| b" in text
     assert "| strace | off: strace is not installed |" in text
@@ -261,7 +261,9 @@ def test_markdown_tells_findings_who_looked_and_what_was_tried() -> None:
     assert "- replay: `wirefence replay`" in text
 
 
-@pytest.mark.parametrize("make", [junit, sarif, markdown, as_table, as_json])
+@pytest.mark.parametrize(
+    "make", [format_junit, format_sarif, format_markdown, format_table, format_json]
+)
 def test_no_form_shows_part_of_a_secret(make: Callable[[Report, Redactor], object]) -> None:
     hide = Redactor.of(Launch(("s",), {"X_TOKEN": "swordfish"}), {})
     cut = b"\xff" + b"-" * (SHOWN - 6) + b"swordfish"
@@ -287,7 +289,7 @@ def test_no_form_shows_part_of_a_secret(make: Callable[[Report, Redactor], objec
 def test_json_is_json_whatever_a_finding_quotes(told: str) -> None:
     made = report(flaw(summary=told), command=told, notes=(told,))
     made.tally.unconfirmed[told] = 3
-    content = json.loads(as_json(made))
+    content = json.loads(format_json(made))
     assert "***" in content["findings"][0]["summary"]
     assert list(content["unconfirmed"].values()) == [3]
     assert content["server"]["tools"] == ["record"]
@@ -295,9 +297,9 @@ def test_json_is_json_whatever_a_finding_quotes(told: str) -> None:
 
 
 def test_rules_are_explained_with_their_source() -> None:
-    assert explained("json-syntax") == (
+    assert explain_rule("json-syntax") == (
         "A frame is exactly one JSON text.",
         "RFC 8259 sections 2 to 7",
     )
-    assert explained("act-twice") == ("A second effect of one call.", "oracle non-action")
-    assert explained("nonsense") == ("nonsense", "")
+    assert explain_rule("act-twice") == ("A second effect of one call.", "oracle non-action")
+    assert explain_rule("nonsense") == ("nonsense", "")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tests.gate_outputs.reports import CASE, FACTS, flaw
 from wirefence.fuzz.gate.confirm import Confirmed
-from wirefence.fuzz.gate.records import Options, Seen, Trial
-from wirefence.fuzz.gate.report.artifacts import Filing
-from wirefence.fuzz.gate.server.fresh import ready
+from wirefence.fuzz.gate.records import Observation, Options, Trial
+from wirefence.fuzz.gate.report.artifacts import ArtifactWriter
+from wirefence.fuzz.gate.server.fresh import prepare_trial
 from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.store import Store
@@ -19,9 +19,11 @@ from wirefence.targets.effects.records import Observed
 
 def transcript(folder: Path, *effects: Observed) -> str:
     launch = Launch(("server", "--token", "hunter2-hunter2"))
-    filing = Filing(Store(folder), launch, Options(), FACTS, Redactor.of(launch))
-    trial = ready(Trial("t", "ugly", "after", CASE), FACTS.contract("strict"))
-    return filing.transcript(Confirmed(Charge(flaw().finding), trial, Seen((), effects=effects)))
+    filing = ArtifactWriter(Store(folder), launch, Options(), FACTS, Redactor.of(launch))
+    trial = prepare_trial(Trial("t", "ugly", "after", CASE), FACTS.make_contract("strict"))
+    return filing.make_transcript(
+        Confirmed(Charge(flaw().finding), trial, Observation((), effects=effects))
+    )
 
 
 def test_what_an_effect_carried_is_told(tmp_path):
@@ -49,10 +51,10 @@ def test_a_secret_at_the_cut_leaves_no_half(tmp_path):
 
 def dialogue(folder: Path, sent: bytes, lines: tuple[bytes, ...], times: Times) -> list[str]:
     launch = Launch(("server",))
-    filing = Filing(Store(folder), launch, Options(), FACTS, Redactor())
-    trial = ready(Trial("t", "ugly", "after", CASE), FACTS.contract("strict"))
-    seen = Seen(lines, b"half", stdin=sent, times=times)
-    said = filing.transcript(Confirmed(Charge(flaw().finding), trial, seen)).split("\n")
+    filing = ArtifactWriter(Store(folder), launch, Options(), FACTS, Redactor())
+    trial = prepare_trial(Trial("t", "ugly", "after", CASE), FACTS.make_contract("strict"))
+    seen = Observation(lines, b"half", stdin=sent, times=times)
+    said = filing.make_transcript(Confirmed(Charge(flaw().finding), trial, seen)).split("\n")
     return [line for line in said if line.startswith(("> ", "< ", "at "))]
 
 
@@ -82,9 +84,9 @@ def test_a_frame_ends_at_lf_alone(tmp_path):
 
 def test_the_transcript_of_a_start_shows_what_its_cause_changed(tmp_path):
     launch = Launch(("server",))
-    filing = Filing(Store(tmp_path), launch, Options(), FACTS, Redactor())
-    trial = ready(Trial("t", "startup", "before", CASE), FACTS.contract("strict"))
-    found = Confirmed(Charge(flaw().finding), trial, Seen(()))
-    said = filing.file(found, ("t",), Launch(("sh", "-c", "server"), {"DEBUG": "1"}))
+    filing = ArtifactWriter(Store(tmp_path), launch, Options(), FACTS, Redactor())
+    trial = prepare_trial(Trial("t", "startup", "before", CASE), FACTS.make_contract("strict"))
+    found = Confirmed(Charge(flaw().finding), trial, Observation(()))
+    said = filing.write_finding(found, ("t",), Launch(("sh", "-c", "server"), {"DEBUG": "1"}))
     text = Path(said.transcript).read_text()
     assert "command   sh -c server\nenv       DEBUG=1\n" in text

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.report.interrupted_runs import marked, unfinished
+from wirefence.fuzz.gate.report.interrupted_runs import find_interrupted_runs, mark_running
 from wirefence.fuzz.store.store import Store
 from wirefence.oracles.records import finding
 from wirefence.strategies.records import Case, Frame
@@ -19,8 +19,8 @@ from wirefence.strategies.records import Case, Frame
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from wirefence.fuzz.gate.report.interrupted_runs import marked
-with marked(Path(sys.argv[1]), "server --token ***"):
+from wirefence.fuzz.gate.report.interrupted_runs import mark_running
+with mark_running(Path(sys.argv[1]), "server --token ***"):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -39,20 +39,20 @@ def test_a_run_that_was_killed_is_named_once_with_what_it_found(tmp_path: Path) 
     earlier = kept(tmp_path / "out")
     os.utime(earlier, (1, 1))
     killed(tmp_path / "out")
-    assert unfinished(tmp_path / "out")[0].found == ()
+    assert find_interrupted_runs(tmp_path / "out")[0].found == ()
     killed(tmp_path / "out")
     os.utime(earlier)
-    with marked(tmp_path / "out", "other"):
-        [run] = unfinished(tmp_path / "out")
+    with mark_running(tmp_path / "out", "other"):
+        [run] = find_interrupted_runs(tmp_path / "out")
     assert run.found == (earlier,)
-    assert run.sentence().endswith(f"what it had found is kept: {earlier}")
-    assert "server --token ***" in run.sentence()
-    assert unfinished(tmp_path / "out") == []
+    assert run.describe_run().endswith(f"what it had found is kept: {earlier}")
+    assert "server --token ***" in run.describe_run()
+    assert find_interrupted_runs(tmp_path / "out") == []
 
 
 def test_a_run_that_ended_or_goes_on_is_not_named(tmp_path: Path) -> None:
-    with marked(tmp_path, "server"):
-        assert unfinished(tmp_path) == []
+    with mark_running(tmp_path, "server"):
+        assert find_interrupted_runs(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -60,17 +60,20 @@ def test_a_run_that_ended_or_goes_on_is_not_named(tmp_path: Path) -> None:
 def test_foreign_files_are_let_be(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / ".running-1"
     path.write_bytes(content)
-    assert unfinished(tmp_path) == []
+    assert find_interrupted_runs(tmp_path) == []
     assert path.exists()
 
 
 def test_a_number_that_is_used_again_is_not_the_run(tmp_path: Path) -> None:
     said = {"began": 1.0, "command": "s", "start": "another time"}
     (tmp_path / f".running-{os.getpid()}").write_text(json.dumps(said))
-    assert len(unfinished(tmp_path)) == 1
+    assert len(find_interrupted_runs(tmp_path)) == 1
 
 
 def test_a_folder_that_takes_nothing_is_told_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
-    with pytest.raises(UsageError, match="a file is in the way"), marked(tmp_path / "out", "s"):
+    with (
+        pytest.raises(UsageError, match="a file is in the way"),
+        mark_running(tmp_path / "out", "s"),
+    ):
         raise AssertionError

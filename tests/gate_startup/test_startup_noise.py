@@ -10,8 +10,18 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz.gate.records import Facts, Options
-from wirefence.fuzz.gate.server.startup import Starts, StartupFinding, cause_of, startup_findings
-from wirefence.fuzz.gate.trials.startup_variants import CAUSES, TOGETHER, Cause, by_name
+from wirefence.fuzz.gate.server.startup import (
+    StartupFinding,
+    StartupRunner,
+    startup_findings,
+    variant_of,
+)
+from wirefence.fuzz.gate.trials.startup_variants import (
+    TOGETHER,
+    VARIANTS,
+    StartupVariant,
+    find_variant,
+)
 from wirefence.targets.command.records import Launch
 
 SERVER = Path(__file__).with_name("noisy_server.py")
@@ -20,7 +30,7 @@ FACTS = Facts(
     declared=False, policy="continue", startup=0.1, peak_bytes=0,
 )  # fmt: skip
 OPTIONS = Options(patience=10.0)
-BY_NAME = {cause.name: cause for cause in CAUSES}
+BY_NAME = {cause.name: cause for cause in VARIANTS}
 OTHER = BY_NAME["term-odd"]
 
 
@@ -31,21 +41,21 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def findings(
-    fault: str, *causes: Cause, options: Options = OPTIONS, cwd: Path | None = None
+    fault: str, *causes: StartupVariant, options: Options = OPTIONS, cwd: Path | None = None
 ) -> list[StartupFinding]:
     launch = Launch((sys.executable, str(SERVER), fault), {}, cwd)
-    return list(startup_findings(launch, FACTS, options, causes or CAUSES))
+    return list(startup_findings(launch, FACTS, options, causes or VARIANTS))
 
 
-@pytest.mark.parametrize("name", [cause.name for cause in CAUSES])
+@pytest.mark.parametrize("name", [cause.name for cause in VARIANTS])
 def test_each_cause_finds_the_server_that_has_it(name: str) -> None:
     other = OTHER if name != "term-odd" else BY_NAME["verbose"]
     found = findings(name, BY_NAME[name], other)
     assert [each.finding.signature for each in found] == [
         f"noisy|transcript|out-not-json|startup-{name}"
     ]
-    assert cause_of(found[0].finding) == BY_NAME[name]
-    assert found[0].offending in found[0].started.stdout
+    assert variant_of(found[0].finding) == BY_NAME[name]
+    assert found[0].offending in found[0].run.stdout
     assert found[0].offending
 
 
@@ -63,7 +73,7 @@ def test_whole_lines_that_a_server_logs_to_stderr_are_not_held_against_it() -> N
 
 def test_stdout_is_judged_though_the_exit_code_is_not_zero() -> None:
     [found] = findings("no-configuration", BY_NAME["no-configuration"])
-    assert found.started.status == "exit code 3"
+    assert found.run.status == "exit code 3"
 
 
 def test_a_line_that_is_torn_at_the_end_is_found() -> None:
@@ -80,7 +90,7 @@ def test_a_cause_that_silences_the_server_is_found() -> None:
 
 def test_stopping_early_leaves_nothing_behind() -> None:
     launch = Launch((sys.executable, str(SERVER), "verbose"))
-    found = startup_findings(launch, FACTS, OPTIONS, CAUSES)
+    found = startup_findings(launch, FACTS, OPTIONS, VARIANTS)
     assert next(found).finding.rule == "out-not-json"
     found.close()
 
@@ -96,9 +106,9 @@ def test_an_empty_working_directory_still_finds_relative_files(tmp_path: Path) -
 
 def test_a_changed_command_shows_its_noise_by_hand() -> None:
     [found] = findings("no-configuration", BY_NAME["no-configuration"])
-    env = {**os.environ, **{n: v for n, v in found.started.launch.env.items() if v}}
+    env = {**os.environ, **{n: v for n, v in found.run.launch.env.items() if v}}
     done = subprocess.run(
-        found.started.launch.argv, input=b"", capture_output=True, env=env, check=False
+        found.run.launch.argv, input=b"", capture_output=True, env=env, check=False
     )
     assert (done.returncode, done.stdout) == (3, b"no configuration found, using defaults\n")
 
@@ -111,9 +121,9 @@ def test_a_launcher_that_fetches_its_server_keeps_its_home() -> None:
 
 
 def shared(fault: str) -> list[str]:
-    starts = Starts(Launch((sys.executable, str(SERVER), fault)), FACTS, OPTIONS, ahead=2)
-    starts.expect([TOGETHER, OTHER])
-    found = starts.findings(TOGETHER)
+    starts = StartupRunner(Launch((sys.executable, str(SERVER), fault)), FACTS, OPTIONS, ahead=2)
+    starts.start_ahead([TOGETHER, OTHER])
+    found = starts.judge_variant(TOGETHER)
     starts.close()
     return [each.finding.signature for each in found]
 
@@ -126,7 +136,7 @@ def test_a_start_that_causes_share_finds_each_of_them_by_its_own_name() -> None:
 
 def test_noise_that_needs_two_causes_is_charged_to_the_start_that_they_share() -> None:
     assert shared("verbose-and-warned") == ["noisy|transcript|out-not-json|startup-talkative"]
-    assert by_name("talkative") == TOGETHER
+    assert find_variant("talkative") == TOGETHER
 
 
 def test_causes_that_share_a_start_set_no_variable_to_different_values() -> None:
@@ -139,16 +149,16 @@ def test_causes_that_share_a_start_set_no_variable_to_different_values() -> None
 
 
 def test_starts_that_are_expected_begin_before_their_turn() -> None:
-    starts = Starts(Launch((sys.executable, str(SERVER))), FACTS, OPTIONS, ahead=2)
-    starts.expect([TOGETHER, BY_NAME["eof-at-once"], OTHER])
+    starts = StartupRunner(Launch((sys.executable, str(SERVER))), FACTS, OPTIONS, ahead=2)
+    starts.start_ahead([TOGETHER, BY_NAME["eof-at-once"], OTHER])
     begun = list(starts._begun.values())
     assert len(begun) == 2
-    assert starts.findings(TOGETHER) == []
+    assert starts.judge_variant(TOGETHER) == []
     assert set(starts._begun) == {"eof-at-once", "term-odd"}
     starts.close()
     assert all(session.process.exit for session in begun)
 
 
 def test_causes_are_told_apart_by_name_and_text() -> None:
-    assert len(BY_NAME) == len(CAUSES) == len({cause.about for cause in CAUSES})
-    assert (by_name("term-odd"), by_name("none")) == (OTHER, None)
+    assert len(BY_NAME) == len(VARIANTS) == len({cause.about for cause in VARIANTS})
+    assert (find_variant("term-odd"), find_variant("none")) == (OTHER, None)

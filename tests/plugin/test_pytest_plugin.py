@@ -172,7 +172,7 @@ class Gate:
 def gated(monkeypatch: pytest.MonkeyPatch) -> Callable[[Report | None], Gate]:
     def make(made: Report | None) -> Gate:
         gate = Gate(made)
-        monkeypatch.setattr("wirefence.fuzz.pytest_support.gate", gate)
+        monkeypatch.setattr("wirefence.fuzz.pytest_support.run_gate", gate)
         monkeypatch.setattr("wirefence.fuzz.pytest_support.end_left", gate.end)
         return gate
 

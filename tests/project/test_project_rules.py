@@ -99,7 +99,7 @@ def test_an_import_against_the_direction_is_named(tmp_path, module, statement, n
         ("fuzz/store/a.py", "from wirefence.fuzz.gate.records import Report"),
         ("fuzz/gate/a.py", "def f():\n    from wirefence.fuzz.crashes import minimize"),
         ("fuzz/gate/server/a.py", "from wirefence.fuzz.gate.report import text"),
-        ("fuzz/gate/trials/a.py", "from wirefence.fuzz.gate.server.fresh import Lab"),
+        ("fuzz/gate/trials/a.py", "from wirefence.fuzz.gate.server.fresh import FreshServers"),
         ("fuzz/text.py", "import wirefence.fuzz.store.scan"),
     ],
 )

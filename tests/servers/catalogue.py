@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from wirefence.fuzz.gate.records import Nominee, Options
+from wirefence.fuzz.gate.records import NominatedTool, Options
 from wirefence.targets.command.records import Launch
 
 __all__ = ["BY_NAME", "HERE", "ROOT", "SERVERS", "Place", "Server", "folder_of"]
@@ -73,7 +73,7 @@ class Server:
     def options(self, folder: Path, **more: object) -> Options:
         """What the gate is told; ``more`` are further fields of the options."""
         watch = (Path(_at(folder, self.watch)),) if self.watch else ()
-        nominee = Nominee(self.tool, _at(folder, self.arguments))
+        nominee = NominatedTool(self.tool, _at(folder, self.arguments))
         return Options(nominee=nominee, watch=watch, label=self.name, **more)  # type: ignore[arg-type]
 
     def make(self, folder: Path) -> None:

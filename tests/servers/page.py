@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.servers.catalogue import SERVERS, Server
 from wirefence.fuzz.gate.server.verdicts import ACTING, UNUSABLE
-from wirefence.fuzz.gate.trials.known_bad import UGLY
+from wirefence.fuzz.gate.trials.bad_inputs import UGLY
 from wirefence.fuzz.gate.trials.messages import INITIALIZED, tokens_in
 from wirefence.fuzz.store.store import read_case
 from wirefence.oracles.rules import BY_ID

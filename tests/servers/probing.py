@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from wirefence.fuzz.gate.records import Facts, Options, Seen, Trial
-from wirefence.fuzz.gate.server.discovery import learn
-from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready
-from wirefence.fuzz.gate.server.pipelined import Warm
-from wirefence.fuzz.gate.server.verdicts import acted, judge, usable
-from wirefence.fuzz.gate.trials.generate import Maker
-from wirefence.fuzz.gate.trials.messages import Wording
+from wirefence.fuzz.gate.records import Facts, Observation, Options, Trial
+from wirefence.fuzz.gate.server.discovery import discover_server
+from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
+from wirefence.fuzz.gate.server.pipelined import PipelinedServer
+from wirefence.fuzz.gate.server.verdicts import has_acted, is_usable, judge_trial
+from wirefence.fuzz.gate.trials.generate import TrialMaker
+from wirefence.fuzz.gate.trials.messages import ToolWording
 from wirefence.targets.command.records import Launch
 
 __all__ = ["COLD", "WARM", "Probed", "probe"]
@@ -48,7 +48,7 @@ class Probed:
     shown: Mapping[str, frozenset[str]]
     acted: frozenset[str]
     unusable: frozenset[str]
-    seen: Mapping[str, Seen]
+    seen: Mapping[str, Observation]
 
 
 def probe(launch: Launch, options: Options, cold: Sequence[str] = COLD) -> Probed:
@@ -56,13 +56,13 @@ def probe(launch: Launch, options: Options, cold: Sequence[str] = COLD) -> Probe
 
     Raises what the gate raises for a server that can't be talked to.
     """
-    lab = Lab(launch, options)
-    warm: Warm | None = None
+    lab = FreshServers(launch, options)
+    warm: PipelinedServer | None = None
     try:
-        facts = learn(lab)
+        facts = discover_server(lab)
         trials = _trials(facts)
-        warm = Warm(lab, facts)
-        results = list(warm.screen([trials[name] for name in WARM], lambda: False))
+        warm = PipelinedServer(lab, facts)
+        results = list(warm.screen_trials([trials[name] for name in WARM], lambda: False))
         results += [_fresh(lab, facts, trials[name]) for name in cold]
         return _judged(facts, results)
     finally:
@@ -71,24 +71,31 @@ def probe(launch: Launch, options: Options, cold: Sequence[str] = COLD) -> Probe
         lab.close()
 
 
-def _fresh(lab: Lab, facts: Facts, prepared: Ready) -> tuple[Ready, Seen]:
+def _fresh(
+    lab: FreshServers, facts: Facts, prepared: PreparedTrial
+) -> tuple[PreparedTrial, Observation]:
     """A trial in a fresh process; where a race decides, until it acts."""
     for _ in range(_TRIES if prepared.trial.name == _RACE else 1):
-        seen = lab.run(prepared, facts, grace=0.3)
-        if acted(judge(prepared, seen, facts)):
+        seen = lab.run_trial(prepared, facts, grace=0.3)
+        if has_acted(judge_trial(prepared, seen, facts)):
             break
     return prepared, seen
 
 
-def _trials(facts: Facts) -> dict[str, Ready]:
+def _trials(facts: Facts) -> dict[str, PreparedTrial]:
     """The trials by name, each under the profile that says something about it."""
-    maker = Maker(facts, Wording.of(facts.nominee), facts.version)
+    maker = TrialMaker(facts, ToolWording.of(facts.nominee), facts.version)
     numbers = count(1)
-    every = [maker.good(next(numbers))]
-    for make in (maker.ugly, maker.dangerous, maker.gates, maker.damage):
+    every = [maker.make_good_session(next(numbers))]
+    for make in (
+        maker.make_ugly,
+        maker.make_dangerous,
+        maker.make_rejected_handshakes,
+        maker.make_damaged,
+    ):
         every += make(numbers)
     found = {trial.name: trial for trial in every if _wanted(trial)}
-    return {name: ready(trial, _contract(facts, name)) for name, trial in found.items()}
+    return {name: prepare_trial(trial, _contract(facts, name)) for name, trial in found.items()}
 
 
 def _wanted(trial: Trial) -> bool:
@@ -96,19 +103,21 @@ def _wanted(trial: Trial) -> bool:
 
 
 def _contract(facts: Facts, name: str):
-    return facts.contract("strict" if name.startswith("duplicate") else "spec")
+    return facts.make_contract("strict" if name.startswith("duplicate") else "spec")
 
 
-def _judged(facts: Facts, results: list[tuple[Ready, Seen]]) -> Probed:
+def _judged(facts: Facts, results: list[tuple[PreparedTrial, Observation]]) -> Probed:
     seen = {prepared.trial.name: each for prepared, each in results}
-    charges = {prepared.trial.name: judge(prepared, each, facts) for prepared, each in results}
+    charges = {
+        prepared.trial.name: judge_trial(prepared, each, facts) for prepared, each in results
+    }
     return Probed(
         facts,
         {
             name: frozenset(charge.finding.signature.partition("|")[2] for charge in said)
             for name, said in charges.items()
         },
-        frozenset(name for name, said in charges.items() if acted(said)),
-        frozenset(name for name, said in charges.items() if not usable(said)),
+        frozenset(name for name, said in charges.items() if has_acted(said)),
+        frozenset(name for name, said in charges.items() if not is_usable(said)),
         seen,
     )

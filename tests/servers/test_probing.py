@@ -8,7 +8,7 @@ import pytest
 
 from tests.servers.catalogue import ROOT
 from tests.servers.probing import COLD, Probed, probe
-from wirefence.fuzz.gate.records import Nominee, Options
+from wirefence.fuzz.gate.records import NominatedTool, Options
 from wirefence.targets.command.records import Launch
 
 SERVER = ROOT / "tests" / "gate" / "servers" / "server.py"
@@ -17,7 +17,7 @@ SERVER = ROOT / "tests" / "gate" / "servers" / "server.py"
 @pytest.fixture
 def ask(tmp_path):
     def probed(fault: str, *cold: str) -> Probed:
-        nominee = Nominee("record", '{"action":"{nonce}"}')
+        nominee = NominatedTool("record", '{"action":"{nonce}"}')
         options = Options(
             "strict", "continue", nominee=nominee, effects=("files",), watch=(tmp_path,),
             patience=20.0, label="s",

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.client.records import ClientPlace, Played, Told
+from wirefence.fuzz.gate.client.records import ClientPlace, ClientReport, PlayedAttack
 from wirefence.fuzz.gate.records import Facts, Flaw, Options, Place
-from wirefence.fuzz.gate.report.artifacts import evidence, put, shown_command
+from wirefence.fuzz.gate.report.artifacts import escape_frame, shown_command, write_file
 from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.store.redaction import Redactor, without_secrets
 from wirefence.fuzz.store.store import Store, place_of
@@ -23,14 +23,14 @@ from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case, Frame
 from wirefence.targets.command.records import Launch
 
-__all__ = ["PLACES", "ClientFiling", "trial_of"]
+__all__ = ["PLACES", "ClientArtifactWriter", "trial_of"]
 
 PLACES: dict[ClientPlace, Place] = {"handshake": "within", "call": "after"}
 """Where a server's trial would have its bad frame."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClientFiling:
+class ClientArtifactWriter:
     """Puts findings on disk, all of one client; ``lost`` says which could not be kept, and why."""
 
     store: Store
@@ -40,16 +40,18 @@ class ClientFiling:
     hide: Redactor
     lost: list[str] = field(default_factory=list)
 
-    def file(self, played: Played, charge: Charge) -> Flaw:
+    def write_finding(self, played: PlayedAttack, charge: Charge) -> Flaw:
         """Save one finding with all that belongs to it, without secrets."""
         found = without_secrets(charge.finding, self.hide)
-        case = _case(played)
+        case = _make_case(played)
         path = self.store.folder / place_of(found)
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
         try:
-            put(transcript, self._transcript(played, found).encode("utf-8", "backslashreplace"))
-            put(stderr, self.hide.raw(played.stderr))
-            self._save(found, case, played)
+            write_file(
+                transcript, self._make_transcript(played, found).encode("utf-8", "backslashreplace")
+            )
+            write_file(stderr, self.hide.raw(played.stderr))
+            self._save_case(found, case, played)
         except UsageError as error:
             self.lost.append(f"not kept on disk: {error.cause}")
             path = transcript = stderr = Path()
@@ -67,7 +69,7 @@ class ClientFiling:
             trials=(trial_of(played),),
         )
 
-    def _save(self, found: Finding, case: Case, played: Played) -> None:
+    def _save_case(self, found: Finding, case: Case, played: PlayedAttack) -> None:
         """Raises UsageError."""
         settings = {"attack": played.attack.name, "at": played.place}
         self.store.save(
@@ -75,11 +77,11 @@ class ClientFiling:
             case,
             versions={self.facts.name or self.facts.label: self.facts.release},
             launch=self.launch,
-            options={**self.options.settings(), **settings},
+            options={**self.options.as_settings(), **settings},
             note="bytes of a server, played to a client",
         )
 
-    def _transcript(self, played: Played, found: Finding) -> str:
+    def _make_transcript(self, played: PlayedAttack, found: Finding) -> str:
         """Everything that the client sent, was sent, and reported."""
         lines = [
             f"finding   {found.signature}",
@@ -88,33 +90,33 @@ class ClientFiling:
             printable(f"client    {played.name} {played.release}, MCP {played.version}"),
             f"attack    {played.attack.name}: {played.attack.about}, at the {played.place}",
             "",
-            *(f"> {evidence(line, self.hide)}" for line in _lines(played.received)),
-            *(f"< {evidence(line, self.hide)}" for line in _lines(played.sent)),
-            *(printable(f"= {t.action}: {_way(t)} {t.text!r}") for t in played.told),
+            *(f"> {escape_frame(line, self.hide)}" for line in _split_lines(played.received)),
+            *(f"< {escape_frame(line, self.hide)}" for line in _split_lines(played.sent)),
+            *(printable(f"= {t.action}: {_name_outcome(t)} {t.text!r}") for t in played.told),
             f"ending    {played.ending} {played.status}",
         ]
         return self.hide.text("\n".join(lines)) + "\n"
 
 
-def trial_of(played: Played) -> str:
+def trial_of(played: PlayedAttack) -> str:
     """The name of a play: its attack, and where."""
     return f"{played.attack.name} ({played.place})"
 
 
-def _way(told: Told) -> str:
+def _name_outcome(told: ClientReport) -> str:
     return "error" if told.error else "result"
 
 
-def _case(played: Played) -> Case:
+def _make_case(played: PlayedAttack) -> Case:
     return Case(
-        tuple(Frame(line) for line in _lines(played.sent)),
+        tuple(Frame(line) for line in _split_lines(played.sent)),
         version=played.version or "2025-11-25",
         direction="server-to-client",
         damage=(played.attack.name,),
     )
 
 
-def _lines(data: bytes) -> Iterator[bytes]:
+def _split_lines(data: bytes) -> Iterator[bytes]:
     """Split at LF alone: a lone CR ends no frame."""
     *lines, rest = data.split(b"\n")
     yield from (line + b"\n" for line in lines)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wirefence.fuzz.gate.client.records import Asked, Attack, Close, Send, Step
+from wirefence.fuzz.gate.client.records import Attack, ClientRequest, Close, Send, Step
 from wirefence.strategies.damage.banner import BANNERS
 
 __all__ = ["ATTACKS", "GOOD"]
@@ -16,21 +16,21 @@ __all__ = ["ATTACKS", "GOOD"]
 _STORM = 200
 _HUGE = 4 << 20
 _DEEP = 100_000
-_Line = Callable[[Asked], bytes | None]
+_Line = Callable[[ClientRequest], bytes | None]
 
 
-def _true(asked: Asked) -> list[Step]:
+def _answer_truly(asked: ClientRequest) -> list[Step]:
     return [Send(asked.true + b"\n")]
 
 
-GOOD = Attack("good", "only true answers", "", "accept", _true)
+GOOD = Attack("good", "only true answers", "", "accept", _answer_truly)
 """What every client must pass before anything is concluded from its failures."""
 
 
-def _first(line: _Line) -> Callable[[Asked], list[Step] | None]:
+def _bad_line_first(line: _Line) -> Callable[[ClientRequest], list[Step] | None]:
     """Steps: a bad line, a pause, and the true answer."""
 
-    def build(asked: Asked) -> list[Step] | None:
+    def build(asked: ClientRequest) -> list[Step] | None:
         bad = line(asked)
         if bad is None:
             return None
@@ -39,54 +39,56 @@ def _first(line: _Line) -> Callable[[Asked], list[Step] | None]:
     return build
 
 
-def _reject(name: str, about: str, rule: str, line: _Line, *, strict: bool = False) -> Attack:
-    return Attack(name, about, rule, "reject", _first(line), strict)
+def _make_rejected(
+    name: str, about: str, rule: str, line: _Line, *, strict: bool = False
+) -> Attack:
+    return Attack(name, about, rule, "reject", _bad_line_first(line), strict)
 
 
-def _noise(name: str, about: str, text: bytes) -> Attack:
-    return Attack(name, about, "", "ignore", _first(lambda _asked: text))
+def _make_noise(name: str, about: str, text: bytes) -> Attack:
+    return Attack(name, about, "", "ignore", _bad_line_first(lambda _asked: text))
 
 
-def _swap(old: bytes, new: bytes) -> _Line:
+def _replace_text(old: bytes, new: bytes) -> _Line:
     return lambda asked: asked.false.replace(old, new, 1)
 
 
-def _other_id(asked: Asked) -> bytes:
-    if asked.number is not None:
-        return b"%d" % (asked.number + 1000)
+def _other_id(asked: ClientRequest) -> bytes:
+    if asked.numeric_id is not None:
+        return b"%d" % (asked.numeric_id + 1000)
     return b'"none-%b' % asked.ident.lstrip(b'"')
 
 
-def _flipped(asked: Asked) -> bytes | None:
+def _change_id_type(asked: ClientRequest) -> bytes | None:
     """The same id in the other type: 1 and "1" are two ids."""
-    if asked.number is not None:
+    if asked.numeric_id is not None:
         return asked.forge(b'"%b"' % asked.ident)
     inner = asked.ident.strip(b'"')
     return asked.forge(inner) if inner.isdigit() and not inner.startswith(b"0") else None
 
 
-def _of_number(spell: bytes) -> _Line:
+def _respell_number(spell: bytes) -> _Line:
     """A spelling of a numeric id that some readers take for the number itself."""
-    return lambda asked: None if asked.number is None else asked.forge(spell % asked.ident)
+    return lambda asked: None if asked.numeric_id is None else asked.forge(spell % asked.ident)
 
 
-def _boolean(asked: Asked) -> bytes | None:
-    spelled = {0: b"false", 1: b"true"}.get(-1 if asked.number is None else asked.number)
+def _boolean_id(asked: ClientRequest) -> bytes | None:
+    spelled = {0: b"false", 1: b"true"}.get(-1 if asked.numeric_id is None else asked.numeric_id)
     return spelled and asked.forge(spelled)
 
 
-def _stale(asked: Asked) -> bytes | None:
+def _stale_id(asked: ClientRequest) -> bytes | None:
     return None if asked.previous is None else asked.forge(asked.previous)
 
 
-def _early(asked: Asked) -> list[Step] | None:
+def _answer_early(asked: ClientRequest) -> list[Step] | None:
     """An answer to the next request, which has not been made."""
-    if asked.number is None:
+    if asked.numeric_id is None:
         return None
-    return [Send(asked.true + b"\n" + asked.forge(b"%d" % (asked.number + 1)) + b"\n")]
+    return [Send(asked.true + b"\n" + asked.forge(b"%d" % (asked.numeric_id + 1)) + b"\n")]
 
 
-def _hidden(asked: Asked) -> bytes:
+def _hide_between_cr(asked: ClientRequest) -> bytes:
     """A permitted notification in whose data, between two CR, stands a whole answer."""
     return (
         b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":\r'
@@ -95,45 +97,45 @@ def _hidden(asked: Asked) -> bytes:
     )
 
 
-def _spread(asked: Asked) -> bytes:
+def _spread_over_lines(asked: ClientRequest) -> bytes:
     """The answer over several lines, as pretty printers write it."""
     return asked.false.replace(b",", b",\n ", 3)
 
 
-def _storm(text: _Line) -> Callable[[Asked], list[Step]]:
-    def build(asked: Asked) -> list[Step]:
+def _send_storm(text: _Line) -> Callable[[ClientRequest], list[Step]]:
+    def build(asked: ClientRequest) -> list[Step]:
         lines = b"".join((text(asked) or b"") + b"\n" for _ in range(_STORM))
         return [Send(lines, pause=asked.quiet), Send(asked.true + b"\n")]
 
     return build
 
 
-def _error(asked: Asked, ident: bytes) -> bytes:
+def _make_error(asked: ClientRequest, ident: bytes) -> bytes:
     """An error response that carries the false token."""
     text = b"F-" + asked.false.rpartition(b"F-")[2].partition(b'"')[0]
     return b'{"jsonrpc":"2.0","id":%b,"error":{"code":-32603,"message":"%b"}}' % (ident, text)
 
 
-def _pieces(asked: Asked) -> list[Step]:
+def _send_pieces(asked: ClientRequest) -> list[Step]:
     line = asked.true + b"\n"
     places = {1, len(line) // 3, len(line) - 2, len(line) - 1}
     wide = line.find("é".encode()) + 1
     return [Send(line, tuple(sorted(places | ({wide} if wide else set()))))]
 
 
-def _twice(asked: Asked) -> list[Step]:
+def _answer_twice(asked: ClientRequest) -> list[Step]:
     return [Send(asked.true + b"\n" + asked.false + b"\n", pause=asked.quiet)]
 
 
-def _cut_short(tail: int) -> Callable[[Asked], list[Step]]:
-    def build(asked: Asked) -> list[Step]:
+def _cut_short(tail: int) -> Callable[[ClientRequest], list[Step]]:
+    def build(asked: ClientRequest) -> list[Step]:
         end = len(asked.false) - tail
         return [Send(asked.false[:end], pause=asked.quiet), Close()]
 
     return build
 
 
-def _unfinished(asked: Asked) -> list[Step]:
+def _finish_line_late(asked: ClientRequest) -> list[Step]:
     """The line ends only after more text, which makes it no message."""
     return [
         Send(asked.false, pause=asked.quiet),
@@ -142,32 +144,32 @@ def _unfinished(asked: Asked) -> list[Step]:
     ]
 
 
-def _asks_back(asked: Asked) -> list[Step]:
+def _asks_back(asked: ClientRequest) -> list[Step]:
     """A request of the server's own, with the id that the client has just used."""
     ping = b'{"jsonrpc":"2.0","id":%b,"method":"ping"}\n' % asked.ident
     return [Send(ping, pause=asked.quiet), Send(asked.true + b"\n")]
 
 
-def _false_end(asked: Asked) -> bytes:
+def _without_last_bracket(asked: ClientRequest) -> bytes:
     return asked.false[:-1]
 
 
 _STRICT_ONLY = (
-    _reject(
+    _make_rejected(
         "duplicate-id",
         "another id first, then the client's",
         "json-duplicate-name",
         lambda a: b'{"id":%b,' % _other_id(a) + a.false[1:],
         strict=True,
     ),
-    _reject(
+    _make_rejected(
         "duplicate-id-last",
         "the client's id first, then another",
         "json-duplicate-name",
-        lambda a: _false_end(a) + b',"id":%b}' % _other_id(a),
+        lambda a: _without_last_bracket(a) + b',"id":%b}' % _other_id(a),
         strict=True,
     ),
-    _reject(
+    _make_rejected(
         "duplicate-result",
         "the result twice",
         "json-duplicate-name",
@@ -179,118 +181,138 @@ _STRICT_ONLY = (
         ),
         strict=True,
     ),
-    _reject(
+    _make_rejected(
         "lone-surrogate",
         "half of a surrogate pair in it",
         "json-lone-surrogate",
-        _swap(b'"result":{', b'"result":{"note":"\\ud800",'),
+        _replace_text(b'"result":{', b'"result":{"note":"\\ud800",'),
         strict=True,
     ),
-    _reject(
+    _make_rejected(
         "unknown-member",
         "a member that JSON-RPC does not know",
         "rpc-unknown-member",
-        _swap(b"{", b'{"Result":{},'),
+        _replace_text(b"{", b'{"Result":{},'),
         strict=True,
     ),
 )
 
 _TEXT = (
-    _reject(
+    _make_rejected(
         "log-before",
         "log text before it on its line",
         "json-syntax",
         lambda a: b"INFO ready " + a.false,
     ),
-    _reject(
+    _make_rejected(
         "log-after", "log text after it on its line", "json-syntax", lambda a: a.false + b" done"
     ),
-    _reject("glued", "two answers on one line", "json-syntax", lambda a: a.false + a.true),
-    _reject("spread", "one answer over four lines", "json-syntax", _spread),
-    _reject("nan", "a NaN in it", "json-syntax", _swap(b'"result":{', b'"result":{"n":NaN,')),
-    _reject("comment", "a comment in it", "json-syntax", _swap(b'"result":', b'"result":/* */')),
-    _reject("trailing-comma", "a trailing comma", "json-syntax", lambda a: _false_end(a) + b",}"),
-    _reject("unclosed", "its last bracket missing", "json-syntax", _false_end),
-    _reject(
+    _make_rejected("glued", "two answers on one line", "json-syntax", lambda a: a.false + a.true),
+    _make_rejected("spread", "one answer over four lines", "json-syntax", _spread_over_lines),
+    _make_rejected(
+        "nan", "a NaN in it", "json-syntax", _replace_text(b'"result":{', b'"result":{"n":NaN,')
+    ),
+    _make_rejected(
+        "comment", "a comment in it", "json-syntax", _replace_text(b'"result":', b'"result":/* */')
+    ),
+    _make_rejected(
+        "trailing-comma",
+        "a trailing comma",
+        "json-syntax",
+        lambda a: _without_last_bracket(a) + b",}",
+    ),
+    _make_rejected("unclosed", "its last bracket missing", "json-syntax", _without_last_bracket),
+    _make_rejected(
         "unicode-space",
         "a no-break space before it",
         "json-syntax",
         lambda a: b"\xc2\xa0" + a.false,
     ),
-    _reject("form-feed", "a form feed before it", "json-syntax", lambda a: b"\x0c" + a.false),
-    _reject(
+    _make_rejected(
+        "form-feed", "a form feed before it", "json-syntax", lambda a: b"\x0c" + a.false
+    ),
+    _make_rejected(
         "line-separator",
         "text and U+2028 before it on its line",
         "json-syntax",
         lambda a: b"ready\xe2\x80\xa8" + a.false,
     ),
-    _reject(
+    _make_rejected(
         "cr-after-log",
         "text and CR before it on its line",
         "json-syntax",
         lambda a: b"ready\r" + a.false,
     ),
-    _reject("nul-after", "NUL after it", "json-syntax", lambda a: a.false + b"\0"),
-    _reject("event-stream", "a server-sent event", "json-syntax", lambda a: b"data: " + a.false),
-    _reject(
+    _make_rejected("nul-after", "NUL after it", "json-syntax", lambda a: a.false + b"\0"),
+    _make_rejected(
+        "event-stream", "a server-sent event", "json-syntax", lambda a: b"data: " + a.false
+    ),
+    _make_rejected(
         "byte-order-mark",
         "a byte order mark before it",
         "utf8-bom",
         lambda a: b"\xef\xbb\xbf" + a.false,
     ),
-    _reject(
+    _make_rejected(
         "bad-utf8",
         "a byte that is no UTF-8 in it",
         "utf8-invalid",
-        _swap(b'"result":{', b'"result":{"note":"\xff",'),
+        _replace_text(b'"result":{', b'"result":{"note":"\xff",'),
     ),
-    _reject(
+    _make_rejected(
         "utf16",
         "UTF-16",
         "utf8-invalid",
         lambda a: a.false.decode().encode("utf-16"),
     ),
-    _reject(
-        "hidden-between-cr", "an answer between two CR inside a notification", "frame-cr", _hidden
+    _make_rejected(
+        "hidden-between-cr",
+        "an answer between two CR inside a notification",
+        "frame-cr",
+        _hide_between_cr,
     ),
 )
 
 _SHAPE = (
-    _reject("no-jsonrpc", "no jsonrpc member", "rpc-version", _swap(b'"jsonrpc":"2.0",', b"")),
-    _reject("wrong-jsonrpc", "jsonrpc 1.0", "rpc-version", _swap(b'"2.0"', b'"1.0"')),
-    _reject(
+    _make_rejected(
+        "no-jsonrpc", "no jsonrpc member", "rpc-version", _replace_text(b'"jsonrpc":"2.0",', b"")
+    ),
+    _make_rejected(
+        "wrong-jsonrpc", "jsonrpc 1.0", "rpc-version", _replace_text(b'"2.0"', b'"1.0"')
+    ),
+    _make_rejected(
         "result-and-error",
         "a result and an error",
         "rpc-kind",
-        lambda a: _false_end(a) + b"," + _error(a, b"0").partition(b'"id":0,')[2],
+        lambda a: _without_last_bracket(a) + b"," + _make_error(a, b"0").partition(b'"id":0,')[2],
     ),
-    _reject(
+    _make_rejected(
         "method-and-result",
         "a method and a result",
         "rpc-kind",
-        lambda a: _false_end(a) + b',"method":"ping"}',
+        lambda a: _without_last_bracket(a) + b',"method":"ping"}',
     ),
-    _reject(
+    _make_rejected(
         "batch",
         "an array of one answer",
         "rpc-batch",
         lambda a: None if a.version == "2025-03-26" else b"[%b]" % a.false,
     ),
-    _reject("id-null", "id null", "rpc-id", lambda a: a.forge(b"null")),
-    _reject("id-array", "an array for id", "rpc-id", lambda a: a.forge(b"[%b]" % a.ident)),
-    _reject("id-object", "an object for id", "rpc-id", lambda a: a.forge(b"{}")),
-    _reject("id-boolean", "true for 1, false for 0", "rpc-id", _boolean),
-    _reject("id-fraction", "1.0 for 1", "rpc-id", _of_number(b"%b.0")),
-    _reject("id-exponent", "1e0 for 1", "rpc-id", _of_number(b"%be0")),
-    _reject(
+    _make_rejected("id-null", "id null", "rpc-id", lambda a: a.forge(b"null")),
+    _make_rejected("id-array", "an array for id", "rpc-id", lambda a: a.forge(b"[%b]" % a.ident)),
+    _make_rejected("id-object", "an object for id", "rpc-id", lambda a: a.forge(b"{}")),
+    _make_rejected("id-boolean", "true for 1, false for 0", "rpc-id", _boolean_id),
+    _make_rejected("id-fraction", "1.0 for 1", "rpc-id", _respell_number(b"%b.0")),
+    _make_rejected("id-exponent", "1e0 for 1", "rpc-id", _respell_number(b"%be0")),
+    _make_rejected(
         "id-absent", "no id", "rpc-kind", lambda a: a.false.replace(b'"id":%b,' % a.ident, b"", 1)
     ),
 )
 
 _ASSOCIATION = (
-    _reject("wrong-id", "an id that was never used", "", lambda a: a.forge(_other_id(a))),
-    _reject("id-other-type", 'the string "1" for 1, or the reverse', "", _flipped),
-    _reject(
+    _make_rejected("wrong-id", "an id that was never used", "", lambda a: a.forge(_other_id(a))),
+    _make_rejected("id-other-type", 'the string "1" for 1, or the reverse', "", _change_id_type),
+    _make_rejected(
         "id-padded", 'the string " 1" for 1', "", lambda a: a.forge(b'" %b"' % a.ident.strip(b'"'))
     ),
     Attack(
@@ -298,27 +320,32 @@ _ASSOCIATION = (
         "the id of an earlier request",
         "",
         "reject",
-        _first(_stale),
+        _bad_line_first(_stale_id),
         places=("call",),
     ),
-    _reject(
+    _make_rejected(
         "error-wrong-id",
         "an error with an id that was never used",
         "",
-        lambda a: _error(a, _other_id(a)),
+        lambda a: _make_error(a, _other_id(a)),
     ),
-    _reject("error-null-id", "an error with id null", "", lambda a: _error(a, b"null")),
+    _make_rejected("error-null-id", "an error with id null", "", lambda a: _make_error(a, b"null")),
     Attack(
         "early-answer",
         "the answer to a request that has not been made",
         "",
         "reject",
-        _early,
+        _answer_early,
         strict=True,
         places=("call",),
     ),
     Attack(
-        "second-answer", "a second answer behind the first", "", "reject", _twice, places=("call",)
+        "second-answer",
+        "a second answer behind the first",
+        "",
+        "reject",
+        _answer_twice,
+        places=("call",),
     ),
     Attack(
         "id-of-a-request", "a request of the server's with the same id", "", "accept", _asks_back
@@ -326,13 +353,13 @@ _ASSOCIATION = (
 )
 
 _STREAM = (
-    Attack("pieces", "the answer in pieces, cut within a character", "", "accept", _pieces),
+    Attack("pieces", "the answer in pieces, cut within a character", "", "accept", _send_pieces),
     Attack(
         "text-behind-a-pause",
         "a whole answer without LF, and text a moment later",
         "json-syntax",
         "reject",
-        _unfinished,
+        _finish_line_late,
     ),
     Attack(
         "no-line-end",
@@ -355,14 +382,16 @@ _STREAM = (
         f"{_STORM} errors with id null",
         "",
         "reject",
-        _storm(lambda a: _error(a, b"null")),
+        _send_storm(lambda a: _make_error(a, b"null")),
     ),
-    Attack("log-storm", f"{_STORM} lines of log", "", "ignore", _storm(lambda _: b"DEBUG tick")),
-    _noise("deep", f"{_DEEP:,} open brackets", b"[" * _DEEP),
-    _noise("long-line", f"a line of {_HUGE:,} bytes", b"x" * _HUGE),
-    _noise("empty-line", "an empty line", b""),
+    Attack(
+        "log-storm", f"{_STORM} lines of log", "", "ignore", _send_storm(lambda _: b"DEBUG tick")
+    ),
+    _make_noise("deep", f"{_DEEP:,} open brackets", b"[" * _DEEP),
+    _make_noise("long-line", f"a line of {_HUGE:,} bytes", b"x" * _HUGE),
+    _make_noise("empty-line", "an empty line", b""),
     *(
-        _noise(
+        _make_noise(
             f"noise-{name}",
             f"{name.replace('-', ' ')} on its own line ({origin})",
             text.rstrip(b"\n"),

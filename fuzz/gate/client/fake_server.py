@@ -10,11 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from wirefence.fuzz.gate.client.records import Asked, Attack, ClientPlace, Close, Send, Step
+from wirefence.fuzz.gate.client.records import Attack, ClientPlace, ClientRequest, Close, Send, Step
 from wirefence.fuzz.gate.trials.messages import STATELESS
 from wirefence.strategies.records import VERSIONS, Version
 
-__all__ = ["TOOL", "Peer"]
+__all__ = ["TOOL", "FakeServer"]
 
 TOOL = "record"
 _NEWEST_STATEFUL: Version = "2025-11-25"
@@ -31,7 +31,7 @@ _ATTACKED_CALL = 2
 """The second call: one has been answered before it, and one may come after it."""
 
 
-class Peer:
+class FakeServer:
     """One session. ``truth`` maps actions to true tokens; ``false`` is the false token."""
 
     def __init__(
@@ -50,14 +50,14 @@ class Peer:
         self._calls = 0
         self._answered: list[bytes] = []
 
-    def receive(self, data: bytes) -> list[Step]:
+    def receive_bytes(self, data: bytes) -> list[Step]:
         """Take bytes of the client; return what to do."""
         if self.exercised:
             self.after += data
         *lines, self._rest = (self._rest + data).split(b"\n")
-        return [step for line in lines for step in self._line(line)]
+        return [step for line in lines for step in self._handle_line(line)]
 
-    def _line(self, line: bytes) -> list[Step]:
+    def _handle_line(self, line: bytes) -> list[Step]:
         try:
             message = json.loads(line)
             if not isinstance(message, dict) or "id" not in message or "method" not in message:
@@ -66,26 +66,32 @@ class Peer:
         except (ValueError, RecursionError):
             return []
         params = message.get("params")
-        return self._request(
+        return self._handle_request(
             ident, str(message["method"]), params if isinstance(params, dict) else {}
         )
 
-    def _request(self, ident: bytes, method: str, params: Mapping[str, Any]) -> list[Step]:
+    def _handle_request(self, ident: bytes, method: str, params: Mapping[str, Any]) -> list[Step]:
         if method == "initialize":
-            return self._answer(ident, self._hello(params), "handshake", "")
+            return self._answer_or_attack(
+                ident, self._make_initialize_result(params), "handshake", ""
+            )
         if method == "server/discover" and self.version == STATELESS:
-            return self._answer(ident, self._discovered(params), "handshake", "")
+            return self._answer_or_attack(
+                ident, self._make_discover_result(params), "handshake", ""
+            )
         if method == "tools/call":
-            return self._call(ident, params)
+            return self._handle_call(ident, params)
         if method == "tools/list":
-            return self._say(ident, {"tools": [_LISTED]} | self._cached())
+            return self._answer_plainly(ident, {"tools": [_LISTED]} | self._make_cache_members())
         if method == "ping":
-            return self._say(ident, {})
+            return self._answer_plainly(ident, {})
         error = {"code": -32601, "message": "Method not found"}
-        return [Send(_dump({"jsonrpc": "2.0", "id": 0, "error": error}, ident) + b"\n")]
+        return [
+            Send(_serialize_with_id({"jsonrpc": "2.0", "id": 0, "error": error}, ident) + b"\n")
+        ]
 
-    def _hello(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        self._meet(params.get("clientInfo"))
+    def _make_initialize_result(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        self._note_client(params.get("clientInfo"))
         asked = params.get("protocolVersion")
         stateful = [version for version in VERSIONS if version != STATELESS]
         if self.version is None or self.version == STATELESS:
@@ -96,36 +102,36 @@ class Peer:
             "serverInfo": {"name": "wirefence", "version": "1"},
         }
 
-    def _meet(self, info: object) -> None:
+    def _note_client(self, info: object) -> None:
         self.client = info if isinstance(info, dict) else {}
 
-    def _discovered(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _make_discover_result(self, params: Mapping[str, Any]) -> dict[str, Any]:
         meta = params.get("_meta")
         if isinstance(meta, dict):
-            self._meet(meta.get("io.modelcontextprotocol/clientInfo"))
+            self._note_client(meta.get("io.modelcontextprotocol/clientInfo"))
         return {
             "supportedVersions": [STATELESS],
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "wirefence", "version": "1"},
-        } | self._cached()
+        } | self._make_cache_members()
 
-    def _cached(self) -> dict[str, Any]:
+    def _make_cache_members(self) -> dict[str, Any]:
         stateless = self.version == STATELESS
         return {"ttlMs": 0, "cacheScope": "private"} if stateless else {}
 
-    def _call(self, ident: bytes, params: Mapping[str, Any]) -> list[Step]:
+    def _handle_call(self, ident: bytes, params: Mapping[str, Any]) -> list[Step]:
         self._calls += 1
         arguments = params.get("arguments")
         action = str(arguments.get("action", "")) if isinstance(arguments, dict) else ""
         token = self.truth.setdefault(action, f"T-{self._mark}-{self._calls}")
         result = {"content": [{"type": "text", "text": "é"}], "isError": False}
-        return self._answer(ident, result, "call", token)
+        return self._answer_or_attack(ident, result, "call", token)
 
-    def _answer(
+    def _answer_or_attack(
         self, ident: bytes, result: dict[str, Any], place: ClientPlace, token: str
     ) -> list[Step]:
         """The true answer, or the attack where this is the place for it."""
-        asked = self._asked(ident, result, token)
+        asked = self._make_client_request(ident, result, token)
         due = place == "handshake" or self._calls == _ATTACKED_CALL
         steps = None
         if place == self.place and due and not self.exercised:
@@ -139,33 +145,35 @@ class Peer:
             return [*steps[:-1], Close()]  # without the true answer nothing may go on
         return steps
 
-    def _asked(self, ident: bytes, result: dict[str, Any], token: str) -> Asked:
+    def _make_client_request(
+        self, ident: bytes, result: dict[str, Any], token: str
+    ) -> ClientRequest:
         def forge(other: bytes) -> bytes:
-            return _dump(self._message(result, self.false), other)
+            return _serialize_with_id(self._make_response(result, self.false), other)
 
         previous = self._answered[-1] if self._answered else None
-        true = _dump(self._message(result, token), ident)
+        true = _serialize_with_id(self._make_response(result, token), ident)
         version = self.version or _NEWEST_STATEFUL
-        return Asked(ident, true, forge(ident), forge, previous, version, self._quiet)
+        return ClientRequest(ident, true, forge(ident), forge, previous, version, self._quiet)
 
-    def _message(self, result: dict[str, Any], token: str) -> dict[str, Any]:
+    def _make_response(self, result: dict[str, Any], token: str) -> dict[str, Any]:
         """The response with ``token`` where a person would read it."""
         if "content" in result:
             result = result | {"content": [{"type": "text", "text": f"é {token}"}]}
         elif token:
             result = result | {"instructions": token}
-        return {"jsonrpc": "2.0", "id": 0, "result": self._complete(result)}
+        return {"jsonrpc": "2.0", "id": 0, "result": self._add_result_type(result)}
 
-    def _complete(self, result: dict[str, Any]) -> dict[str, Any]:
+    def _add_result_type(self, result: dict[str, Any]) -> dict[str, Any]:
         return {"resultType": "complete"} | result if self.version == STATELESS else result
 
-    def _say(self, ident: bytes, result: dict[str, Any]) -> list[Step]:
+    def _answer_plainly(self, ident: bytes, result: dict[str, Any]) -> list[Step]:
         self._answered.append(ident)
-        message = {"jsonrpc": "2.0", "id": 0, "result": self._complete(result)}
-        return [Send(_dump(message, ident) + b"\n")]
+        message = {"jsonrpc": "2.0", "id": 0, "result": self._add_result_type(result)}
+        return [Send(_serialize_with_id(message, ident) + b"\n")]
 
 
-def _dump(message: dict[str, Any], ident: bytes) -> bytes:
+def _serialize_with_id(message: dict[str, Any], ident: bytes) -> bytes:
     """The message with its id spelled as given: a raw token that no serializer would write."""
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
     return text.replace(b'"id":0', b'"id":' + ident, 1)

@@ -9,30 +9,30 @@ from __future__ import annotations
 
 import json
 
-from wirefence.fuzz.gate.trials.messages import initialize
+from wirefence.fuzz.gate.trials.messages import make_initialize
 from wirefence.targets.command.process import Process
 from wirefence.targets.command.records import Launch
 from wirefence.targets.command.session import Session
 from wirefence.targets.errors import TargetError
 
-__all__ = ["Probe"]
+__all__ = ["ServerProbe"]
 
 _IDENT = "wirefence-who"
-_ASKED = initialize(b'"2025-11-25"', json.dumps(_IDENT).encode()).raw
+_ASKED = make_initialize(b'"2025-11-25"', json.dumps(_IDENT).encode()).raw
 
 
-class Probe:
+class ServerProbe:
     """A process of ``launch`` that is sent an ``initialize``. Raises TargetError."""
 
     def __init__(self, launch: Launch) -> None:
         self._session = Session(Process(launch))
         self._session.send(_ASKED)
 
-    def look(self) -> None:
+    def check_answer(self) -> None:
         """Raise TargetError if the request has been answered; returns at once."""
         self._session.process.pump(0)
         self._session.collect()
-        if any(map(_answers, self._session.lines)):
+        if any(map(_is_response, self._session.lines)):
             raise TargetError(
                 "the command waits for requests and answers them, so it is a server and no client",
                 "leave --client out",
@@ -43,7 +43,7 @@ class Probe:
         self._session.stop()
 
 
-def _answers(line: bytes) -> bool:
+def _is_response(line: bytes) -> bool:
     """Whether a line is a response to our request: whoever sends that back answers nothing."""
     try:
         value = json.loads(line)

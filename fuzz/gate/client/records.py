@@ -13,7 +13,17 @@ from typing import Literal
 
 from wirefence.strategies.records import Version
 
-__all__ = ["Asked", "Attack", "ClientPlace", "Close", "Expected", "Played", "Send", "Step", "Told"]
+__all__ = [
+    "Attack",
+    "ClientPlace",
+    "ClientReport",
+    "ClientRequest",
+    "Close",
+    "Expected",
+    "PlayedAttack",
+    "Send",
+    "Step",
+]
 
 ClientPlace = Literal["handshake", "call"]
 Expected = Literal["reject", "ignore", "accept"]
@@ -40,7 +50,7 @@ Step = Send | Close
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ClientRequest:
     """A request of the client that is to be answered, and what can be said to it.
 
     ``ident`` is its id as spelled. ``true`` and ``false`` are complete responses without LF;
@@ -58,7 +68,7 @@ class Asked:
     quiet: float
 
     @property
-    def number(self) -> int | None:
+    def numeric_id(self) -> int | None:
         """The id where it is an integer that the next one can be told of in digits."""
         plain = self.ident.isdigit() and len(self.ident) <= _LONGEST
         return int(self.ident) if plain else None
@@ -79,14 +89,14 @@ class Attack:
     about: str
     rule: str
     expected: Expected
-    build: Callable[[Asked], list[Step] | None]
+    build: Callable[[ClientRequest], list[Step] | None]
     strict: bool = False
     final: bool = False
     places: tuple[ClientPlace, ...] = ("handshake", "call")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ClientReport:
     """What the client says came of one action: the text of its result, or of its error."""
 
     action: str
@@ -95,7 +105,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedAttack:
     """Everything seen of one client that was played one attack.
 
     ``sent`` and ``received`` are raw and whole; ``after`` holds what the client sent once the
@@ -111,7 +121,7 @@ class Played:
     offending: bytes
     truth: dict[str, str]
     false: str
-    told: tuple[Told, ...]
+    told: tuple[ClientReport, ...]
     exercised: bool
     ending: Literal["exited", "crashed", "hung"]
     status: str

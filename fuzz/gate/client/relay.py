@@ -18,29 +18,29 @@ _CHUNK = 1 << 16
 _LAST_WORDS = 0.5
 
 
-def relay(path: str) -> None:
+def relay_bytes(path: str) -> None:
     """Join stdin and stdout to the socket at ``path`` until the socket ends."""
     link = socket.socket(socket.AF_UNIX)
     link.connect(path)
     watched = [0, link.fileno()]
     while link.fileno() in watched:
         ready, _, _ = select.select(watched, [], [])
-        if link.fileno() in ready and not _hand_on(link.fileno(), 1):
+        if link.fileno() in ready and not _copy_bytes(link.fileno(), 1):
             watched.remove(link.fileno())
             # The client sees the end of the server's output, and may still write.
             os.close(1)
-        if 0 in ready and not _hand_on(0, link.fileno()):
+        if 0 in ready and not _copy_bytes(0, link.fileno()):
             watched.remove(0)
             with contextlib.suppress(OSError):
                 link.shutdown(socket.SHUT_WR)
     # What the client still says is evidence; that its server is gone must be seen soon, too.
     end = time.monotonic() + _LAST_WORDS
     while 0 in watched and (left := end - time.monotonic()) > 0:
-        if select.select([0], [], [], left)[0] and not _hand_on(0, link.fileno()):
+        if select.select([0], [], [], left)[0] and not _copy_bytes(0, link.fileno()):
             return
 
 
-def _hand_on(source: int, sink: int) -> bool:
+def _copy_bytes(source: int, sink: int) -> bool:
     """Hand on what is there; ``False`` at the end of either side."""
     try:
         data = os.read(source, _CHUNK)
@@ -53,4 +53,4 @@ def _hand_on(source: int, sink: int) -> bool:
 
 
 if __name__ == "__main__":
-    relay(sys.argv[1])
+    relay_bytes(sys.argv[1])

@@ -16,29 +16,29 @@ from pathlib import Path
 from threading import Event
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.client.artifacts import PLACES, ClientFiling, trial_of
+from wirefence.fuzz.gate.client.artifacts import PLACES, ClientArtifactWriter, trial_of
 from wirefence.fuzz.gate.client.attacks import ATTACKS, GOOD
 from wirefence.fuzz.gate.client.judge import judge_client
-from wirefence.fuzz.gate.client.records import Attack, ClientPlace, Played
-from wirefence.fuzz.gate.client.session import ACTIONS, Terms, play
+from wirefence.fuzz.gate.client.records import Attack, ClientPlace, PlayedAttack
+from wirefence.fuzz.gate.client.session import ACTIONS, ClientTerms, play_attack
 from wirefence.fuzz.gate.records import (
     Attempt,
-    Begun,
     Budget,
     Facts,
     Flaw,
     FlawFound,
     Listener,
     Options,
+    Progress,
     Reason,
     Report,
-    Step,
+    RunStarted,
     Tally,
 )
 from wirefence.fuzz.gate.report.artifacts import shown_command
 from wirefence.fuzz.gate.server.discovery import label_of
 from wirefence.fuzz.gate.server.verdicts import Charge
-from wirefence.fuzz.gate.trials.skipped import gap
+from wirefence.fuzz.gate.trials.skipped import explain_gap
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.store import Store
 from wirefence.fuzz.text import last_words
@@ -46,14 +46,14 @@ from wirefence.oracles.records import Finding
 from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 
-__all__ = ["examine_client", "gate_client", "named"]
+__all__ = ["examine_client", "gate_client", "select_attacks"]
 
 _MOST_WORKERS = 4
 _SAID = 80
 _CONVENTION = "see docs/gate-client.md for the few lines that a client needs"
 
 
-def named(names: Sequence[str]) -> tuple[Attack, ...]:
+def select_attacks(names: Sequence[str]) -> tuple[Attack, ...]:
     """The attacks of these names, or all of them. Raises UsageError for a name that is none."""
     known = {attack.name: attack for attack in ATTACKS}
     unknown = next((name for name in names if name not in known), None)
@@ -71,7 +71,7 @@ def gate_client(  # noqa: PLR0913 - the terms of one gate
     *,
     seconds: float,
     attacks: Sequence[Attack] = ATTACKS,
-    terms: Terms | None = None,
+    terms: ClientTerms | None = None,
 ) -> Report:
     """Play every attack to a client; findings are put below ``out`` as they come.
 
@@ -80,13 +80,13 @@ def gate_client(  # noqa: PLR0913 - the terms of one gate
     """
     store = Store(out)
     store.prepare()
-    terms = terms or _terms(options)
+    terms = terms or _make_terms(options)
     patient = min(terms.start_patience, max(seconds, terms.patience))
     terms = replace(terms, ended=Event(), start_patience=patient)
-    runner = _Runner(launch, options, budget, store, listener, terms)
-    runner.learn()
+    runner = _ClientRun(launch, options, budget, store, listener, terms)
+    runner.play_good_session()
     reason = runner.run(attacks, seconds)
-    return runner.report(reason)
+    return runner.make_report(reason)
 
 
 def examine_client(launch: Launch, settings: Mapping[str, str], target: str) -> list[Finding]:
@@ -94,19 +94,19 @@ def examine_client(launch: Launch, settings: Mapping[str, str], target: str) -> 
 
     Raises UsageError for settings that mean nothing, TargetError for a client that can't start.
     """
-    options = Options.of(settings, label=target)
+    options = Options.from_settings(settings, label=target)
     place: ClientPlace = "handshake" if settings.get("at") == "handshake" else "call"
-    [attack] = named([settings["attack"]])
-    played = play(launch, attack, place, _terms(options))
+    [attack] = select_attacks([settings["attack"]])
+    played = play_attack(launch, attack, place, _make_terms(options))
     return [charge.finding for charge in judge_client(played, target, options.profile)]
 
 
-def _terms(options: Options) -> Terms:
-    return Terms(options.start_patience, options.patience, version=options.protocol)
+def _make_terms(options: Options) -> ClientTerms:
+    return ClientTerms(options.start_patience, options.patience, version=options.protocol)
 
 
 @dataclass(slots=True)
-class _Runner:
+class _ClientRun:
     """One run in the making."""
 
     launch: Launch
@@ -114,10 +114,10 @@ class _Runner:
     budget: Budget
     store: Store
     listener: Listener
-    terms: Terms
+    terms: ClientTerms
     began: float = field(default_factory=time.monotonic)
     hide: Redactor = field(init=False)
-    filing: ClientFiling = field(init=False)
+    filing: ClientArtifactWriter = field(init=False)
     facts: Facts = field(init=False)
     tally: Tally = field(default_factory=Tally)
     flaws: dict[str, Flaw] = field(default_factory=dict)
@@ -131,9 +131,9 @@ class _Runner:
     def __post_init__(self) -> None:
         self.hide = Redactor.of(self.launch)
 
-    def learn(self) -> None:
+    def play_good_session(self) -> None:
         """A good session, which says who the client is and what it lets us see."""
-        good = play(self.launch, GOOD, "handshake", replace(self.terms, doubtful=True))
+        good = play_attack(self.launch, GOOD, "handshake", replace(self.terms, doubtful=True))
         self.tally.processes += 1
         _require_good(good, self.terms, self.hide)
         self.reports = bool(good.told)
@@ -152,7 +152,9 @@ class _Runner:
             startup=good.seconds,
             peak_bytes=0,
         )
-        self.filing = ClientFiling(self.store, self.launch, self.options, self.facts, self.hide)
+        self.filing = ClientArtifactWriter(
+            self.store, self.launch, self.options, self.facts, self.hide
+        )
         if not self.reports:
             self.notes.append(
                 f"The client reports no results, so only its handshake was judged; {_CONVENTION}."
@@ -160,8 +162,10 @@ class _Runner:
 
     def run(self, attacks: Sequence[Attack], seconds: float) -> Reason:
         """All plays, several at a time, until the budget is spent; says how it ended."""
-        self.left = [(a, p) for a in attacks for p in self._places(a)]
-        self.listener(Begun(self.facts, shown_command(self.launch, self.hide), (), len(self.left)))
+        self.left = [(a, p) for a in attacks for p in self._list_places(a)]
+        self.listener(
+            RunStarted(self.facts, shown_command(self.launch, self.hide), (), len(self.left))
+        )
         with ThreadPoolExecutor(min(_MOST_WORKERS, os.cpu_count() or 1)) as pool:
             try:
                 return self._play_all(pool, seconds)
@@ -174,82 +178,82 @@ class _Runner:
                 self.terms.ended.set()
 
     def _play_all(self, pool: ThreadPoolExecutor, seconds: float) -> Reason:
-        waiting: list[Future[Played]] = []
+        waiting: list[Future[PlayedAttack]] = []
         reason: Reason = "done"
         for attack, place in list(self.left):
             if time.monotonic() - self.began >= seconds:
                 reason = "budget"
                 break
-            waiting.append(pool.submit(play, self.launch, attack, place, self.terms))
-            self._drain(waiting, _MOST_WORKERS)
-        self._drain(waiting, 0)
+            waiting.append(pool.submit(play_attack, self.launch, attack, place, self.terms))
+            self._take_results(waiting, _MOST_WORKERS)
+        self._take_results(waiting, 0)
         return reason
 
-    def _places(self, attack: Attack) -> Iterator[ClientPlace]:
+    def _list_places(self, attack: Attack) -> Iterator[ClientPlace]:
         """Where an attack can be seen, a call first: what the client tells is the stronger sign."""
         if self.reports and "call" in attack.places:
             yield "call"
         if "handshake" in attack.places:
             yield "handshake"
 
-    def _skipped(self) -> dict[str, tuple[str, ...]]:
+    def _list_skipped(self) -> dict[str, tuple[str, ...]]:
         keys = {place: f"client {PLACES[place]}" for _, place in self.left}
         return {
             key: tuple(attack.name for attack, at in self.left if at == place)
             for place, key in keys.items()
         }
 
-    def _drain(self, waiting: list[Future[Played]], left: int) -> None:
+    def _take_results(self, waiting: list[Future[PlayedAttack]], left: int) -> None:
         """Take results in order until at most ``left`` are out."""
         while len(waiting) > left:
-            self._take(waiting.pop(0).result())
+            self._judge_play(waiting.pop(0).result())
 
-    def _take(self, played: Played) -> None:
+    def _judge_play(self, played: PlayedAttack) -> None:
         self.tally.processes += 1
         self.played += 1
         self.left.remove((played.attack, played.place))
         charges = judge_client(played, self.facts.label, self.options.profile)
         if played.exercised:
-            self._count(played, charges)
+            self._count_play(played, charges)
         for charge in charges:
             signature = charge.finding.signature
             if signature in self.flaws:
-                self.flaws[signature] = self._also(self.flaws[signature], played)
-            elif self._again(played, signature):
-                self._file(played, charge)
+                self.flaws[signature] = self._add_trial(self.flaws[signature], played)
+            elif self._confirm_play(played, signature):
+                self._file_finding(played, charge)
             else:
                 self.tally.unconfirmed[signature] = 1
-        self.listener(Step(time.monotonic() - self.began, self.played, len(self.flaws)))
+        self.listener(Progress(time.monotonic() - self.began, self.played, len(self.flaws)))
 
-    def _count(self, played: Played, charges: Sequence[Charge]) -> None:
+    def _count_play(self, played: PlayedAttack, charges: Sequence[Charge]) -> None:
         key = f"client {played.attack.expected}", PLACES[played.place]
         attempt = self.tally.attempts.get(key, Attempt())
         taken = any(charge.finding.oracle == "client" for charge in charges)
-        usable = played.ending == "exited" and _usable(played)
-        self.tally.attempts[key] = attempt.plus(acted=taken, usable=usable)
+        usable = played.ending == "exited" and _reported_every_answer(played)
+        self.tally.attempts[key] = attempt.add_trial(acted=taken, usable=usable)
         self.tally.frames += played.sent.count(b"\n")
 
-    def _again(self, played: Played, signature: str) -> bool:
+    def _confirm_play(self, played: PlayedAttack, signature: str) -> bool:
         """Whether another process shows it too; until it has ended, the sign is pending."""
         self.tally.pending[signature] = 1
-        again = play(self.launch, played.attack, played.place, self.terms)
+        again = play_attack(self.launch, played.attack, played.place, self.terms)
         del self.tally.pending[signature]
         self.tally.processes += 1
         charges = judge_client(again, self.facts.label, self.options.profile)
         return any(charge.finding.signature == signature for charge in charges)
 
-    def _also(self, flaw: Flaw, played: Played) -> Flaw:
+    def _add_trial(self, flaw: Flaw, played: PlayedAttack) -> Flaw:
         name = trial_of(played)
         return flaw if name in flaw.trials else replace(flaw, trials=(*flaw.trials, name))
 
-    def _file(self, played: Played, charge: Charge) -> None:
-        flaw = self.filing.file(played, charge)
+    def _file_finding(self, played: PlayedAttack, charge: Charge) -> None:
+        flaw = self.filing.write_finding(played, charge)
         self.flaws[flaw.finding.signature] = flaw
         self.listener(FlawFound(flaw))
 
-    def report(self, reason: Reason) -> Report:
+    def make_report(self, reason: Reason) -> Report:
         """The result."""
-        self.tally.skipped = self._skipped()
+        self.tally.skipped = self._list_skipped()
         seconds = time.monotonic() - self.began
         why = "" if self.tally.attempts else "the time was spent before any attack was played"
         sees = "what the client keeps to itself" if self.reports else "results of calls"
@@ -266,11 +270,11 @@ class _Runner:
             seconds,
             reason,
             (*self.notes, *self.filing.lost),
-            gap(reason, self.tally.skipped, seconds, self.lost) or why,
+            explain_gap(reason, self.tally.skipped, seconds, self.lost) or why,
         )
 
 
-def _usable(played: Played) -> bool:
+def _reported_every_answer(played: PlayedAttack) -> bool:
     """Whether every call that was answered truly was told so."""
     if played.place == "handshake" or played.attack.expected == "reject":
         return True
@@ -278,7 +282,7 @@ def _usable(played: Played) -> bool:
     return set(played.truth) <= told
 
 
-def _require_good(good: Played, terms: Terms, hide: Redactor) -> None:
+def _require_good(good: PlayedAttack, terms: ClientTerms, hide: Redactor) -> None:
     """Raise TargetError for a client that does not get through a good session."""
     why = last_words(good.stderr)
     if not good.received:

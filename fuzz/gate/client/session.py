@@ -25,16 +25,24 @@ from threading import Event
 from types import TracebackType
 from typing import Literal, Self
 
-from wirefence.fuzz.gate.client.fake_server import Peer
-from wirefence.fuzz.gate.client.probe import Probe
-from wirefence.fuzz.gate.client.records import Attack, ClientPlace, Close, Played, Send, Step, Told
+from wirefence.fuzz.gate.client.fake_server import FakeServer
+from wirefence.fuzz.gate.client.probe import ServerProbe
+from wirefence.fuzz.gate.client.records import (
+    Attack,
+    ClientPlace,
+    ClientReport,
+    Close,
+    PlayedAttack,
+    Send,
+    Step,
+)
 from wirefence.strategies.records import Version
 from wirefence.targets.command.process import Process
 from wirefence.targets.command.records import Launch
 from wirefence.targets.effects.environment import with_env
 from wirefence.targets.scratch import Scratch
 
-__all__ = ["ACTIONS", "PREFIX", "Terms", "play"]
+__all__ = ["ACTIONS", "PREFIX", "ClientTerms", "play_attack"]
 
 ACTIONS = ("alpha", "beta", "gamma")
 """Actions that a client is asked for, in this order or all at once."""
@@ -50,7 +58,7 @@ _CUT_PAUSE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ClientTerms:
     """How clients are played with: seconds of patience, and the pause after a bad answer."""
 
     start_patience: float = 30.0
@@ -63,7 +71,7 @@ class Terms:
     """Set to end every play that is under way."""
 
 
-class _Place:
+class _ClientFolder:
     """A folder with a socket, the script that a client starts, and the file of its results."""
 
     def __init__(self) -> None:
@@ -79,7 +87,7 @@ class _Place:
         self.server.write_text(f"#!/bin/sh\nexec {shlex.join(words)}\n")
         self.server.chmod(0o755)
 
-    def launch(self, launch: Launch) -> Launch:
+    def make_launch(self, launch: Launch) -> Launch:
         """The client's launch, told what to start, what to ask for, and where to write."""
         argv = tuple(word.replace("{server}", str(self.server)) for word in launch.argv)
         return with_env(
@@ -102,27 +110,29 @@ class _Place:
         self._scratch.close()
 
 
-def play(launch: Launch, attack: Attack, place: ClientPlace, terms: Terms) -> Played:
+def play_attack(
+    launch: Launch, attack: Attack, place: ClientPlace, terms: ClientTerms
+) -> PlayedAttack:
     """Start the client, be its server, and say what was seen.
 
     Raises TargetError for a command that can't be started, or is found out to be no client.
     """
     began = time.monotonic()
-    with _Place() as here:
-        process = Process(here.launch(launch))
-        peer = Peer(attack, place, terms.version, terms.quiet, secrets.token_hex(4))
-        talk = _Talk(process, here, peer, terms)
+    with _ClientFolder() as here:
+        process = Process(here.make_launch(launch))
+        peer = FakeServer(attack, place, terms.version, terms.quiet, secrets.token_hex(4))
+        talk = _Conversation(process, here, peer, terms)
         try:
-            with _Doubt(launch, terms) as doubt:
-                talk.run(doubt.grow)
+            with _ServerCheck(launch, terms) as doubt:
+                talk.run(doubt.check_for_server)
         finally:
             status = process.stop()
-            talk.close()
+            talk.close_socket()
         ending: Literal["exited", "crashed", "hung"] = "hung" if talk.hung else "exited"
         if status.signal and not talk.hung:
             ending = "crashed"
         stderr = bytes(process.stderr.data)
-        return Played(
+        return PlayedAttack(
             attack,
             place,
             bytes(talk.sent),
@@ -131,7 +141,7 @@ def play(launch: Launch, attack: Attack, place: ClientPlace, terms: Terms) -> Pl
             peer.offending,
             dict(peer.truth),
             peer.false,
-            tuple(_told(here.results, stderr)),
+            tuple(_read_client_reports(here.results, stderr)),
             peer.exercised,
             ending,
             str(status),
@@ -143,14 +153,14 @@ def play(launch: Launch, attack: Attack, place: ClientPlace, terms: Terms) -> Pl
         )
 
 
-class _Doubt:
+class _ServerCheck:
     """Whether the command is a client at all: asked elsewhere once it has said nothing for long."""
 
-    def __init__(self, launch: Launch, terms: Terms) -> None:
+    def __init__(self, launch: Launch, terms: ClientTerms) -> None:
         self._launch, self._terms = launch, terms
         self._began = time.monotonic()
         self._elsewhere = ExitStack()
-        self._probe: Probe | None = None
+        self._probe: ServerProbe | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -163,21 +173,23 @@ class _Doubt:
     ) -> None:
         self._elsewhere.close()
 
-    def grow(self) -> None:
+    def check_for_server(self) -> None:
         """To be called while nothing has come. Raises TargetError for a server."""
         if self._probe is not None:
-            self._probe.look()
+            self._probe.check_answer()
         elif self._terms.doubtful and time.monotonic() - self._began > self._terms.patience:
             # In a place of its own: a slow client's second process is not to be taken for it.
-            place = self._elsewhere.enter_context(_Place())
-            self._probe = Probe(place.launch(self._launch))
+            place = self._elsewhere.enter_context(_ClientFolder())
+            self._probe = ServerProbe(place.make_launch(self._launch))
             self._elsewhere.callback(self._probe.stop)
 
 
-class _Talk:
+class _Conversation:
     """The bytes between one client and its peer, and the deadlines."""
 
-    def __init__(self, process: Process, here: _Place, peer: Peer, terms: Terms) -> None:
+    def __init__(
+        self, process: Process, here: _ClientFolder, peer: FakeServer, terms: ClientTerms
+    ) -> None:
         self.process, self.here, self.peer, self.terms = process, here, peer, terms
         self.sent, self.received = bytearray(), bytearray()
         self.hung = False
@@ -197,27 +209,27 @@ class _Talk:
         """
         while not (self.process.gone or self.terms.ended.is_set()):
             self.process.pump(_TICK)
-            self._accept()
-            self._take(self._incoming())
-            self._send()
+            self._accept_connection()
+            self._give_to_server(self._read_client())
+            self._send_due_steps()
             if not self.received:
                 unheard()
-            if time.monotonic() - self._last > self._patience():
-                if self._closed or not self._heard_of:
+            if time.monotonic() - self._last > self._get_patience():
+                if self._closed or not self._has_connection:
                     self.hung = True
                     return
-                self._close()
-        self._take(self._incoming())
+                self._end_output()
+        self._give_to_server(self._read_client())
 
     @property
-    def _heard_of(self) -> bool:
+    def _has_connection(self) -> bool:
         """Whether the client has a server that can be closed before it."""
         return self._direct or self._link is not None
 
-    def _patience(self) -> float:
+    def _get_patience(self) -> float:
         return self.terms.patience if self.received else self.terms.start_patience
 
-    def _accept(self) -> None:
+    def _accept_connection(self) -> None:
         try:
             link, _ = self.here.listener.accept()
         except BlockingIOError:
@@ -228,12 +240,12 @@ class _Talk:
         link.settimeout(0)
         self._link = link
 
-    def _incoming(self) -> bytes:
+    def _read_client(self) -> bytes:
         """What the client has sent since the last look."""
         if self._link is not None:
-            data = _received(self._link)
+            data = _read_socket(self._link)
             if data is None:  # the client wants no more of its server, so the server goes
-                self.close()
+                self.close_socket()
             return data or b""
         out = self.process.stdout.data
         if not self._direct and _MESSAGE.match(out):
@@ -244,30 +256,30 @@ class _Talk:
         self._read += len(fresh)
         return fresh
 
-    def _take(self, data: bytes) -> None:
+    def _give_to_server(self, data: bytes) -> None:
         if data:
             self._last = time.monotonic()
             self.received += data
-            self._todo += self.peer.receive(data)
+            self._todo += self.peer.receive_bytes(data)
 
-    def _send(self) -> None:
+    def _send_due_steps(self) -> None:
         """Do what is due: a piece of output, the next step, or nothing."""
         while time.monotonic() >= self._not_before:
             if self._out:
-                if not self._push():
+                if not self._write_output():
                     return
             elif self._todo:
-                self._begin(self._todo.popleft())
+                self._begin_step(self._todo.popleft())
             else:
                 return
 
-    def _begin(self, step: Step) -> None:
+    def _begin_step(self, step: Step) -> None:
         if isinstance(step, Close):
-            self._close()
+            self._end_output()
             return
         if self._closed:
             return
-        pieces = [step.data[a:b] for a, b in _spans(step)]
+        pieces = [step.data[a:b] for a, b in _split_at_cuts(step)]
         self._out = pieces[0]
         later = [Send(piece, pause=_CUT_PAUSE) for piece in pieces[1:]]
         if later:
@@ -275,13 +287,13 @@ class _Talk:
         self._todo.extendleft(reversed(later))
         self._pause = _CUT_PAUSE if later else step.pause
 
-    def _push(self) -> bool:
+    def _write_output(self) -> bool:
         """Write what the pipe takes; once all is written, the pause of the step begins."""
         if self._direct:
             self.process.write(self._out)
             count = len(self._out)
         else:
-            count = _sent(self._link, self._out)
+            count = _write_socket(self._link, self._out)
         self.sent += self._out[:count]
         self._out = self._out[count:]
         if count:
@@ -290,7 +302,7 @@ class _Talk:
             self._not_before = time.monotonic() + self._pause
         return count > 0
 
-    def _close(self) -> None:
+    def _end_output(self) -> None:
         """End the server's output; what was not sent yet is dropped."""
         self._closed, self._last = True, time.monotonic()
         self._out = b""
@@ -303,17 +315,17 @@ class _Talk:
             except OSError:  # the client was first
                 return
 
-    def close(self) -> None:
+    def close_socket(self) -> None:
         if self._link is not None:
             self._link.close()
 
 
-def _spans(step: Send) -> list[tuple[int, int]]:
+def _split_at_cuts(step: Send) -> list[tuple[int, int]]:
     edges = (0, *step.cuts, len(step.data))
     return [(a, b) for a, b in pairwise(edges) if a < b] or [(0, 0)]
 
 
-def _received(link: socket.socket) -> bytes | None:
+def _read_socket(link: socket.socket) -> bytes | None:
     """What has come, ``b""`` for nothing yet, ``None`` at the end."""
     try:
         return link.recv(_CHUNK) or None
@@ -323,7 +335,7 @@ def _received(link: socket.socket) -> bytes | None:
         return None
 
 
-def _sent(link: socket.socket | None, data: bytes) -> int:
+def _write_socket(link: socket.socket | None, data: bytes) -> int:
     """How much a link took; all of it counts as taken where nobody reads any more."""
     if link is None:
         return len(data)
@@ -335,23 +347,23 @@ def _sent(link: socket.socket | None, data: bytes) -> int:
         return len(data)
 
 
-def _told(path: Path, stderr: bytes) -> Iterator[Told]:
+def _read_client_reports(path: Path, stderr: bytes) -> Iterator[ClientReport]:
     """What the client reported, in its file and on stderr; other lines are not ours."""
     marked = (line for line in stderr.split(b"\n") if line.startswith(PREFIX))
     written = path.read_bytes().split(b"\n") if os.path.lexists(path) else []
     for line in (*written, *(line.removeprefix(PREFIX) for line in marked)):
         try:
-            told = _reported(json.loads(line))
+            told = _parse_report(json.loads(line))
         except (ValueError, RecursionError):
             continue
         if told is not None:
             yield told
 
 
-def _reported(value: object) -> Told | None:
+def _parse_report(value: object) -> ClientReport | None:
     """What one line reports. Raises RecursionError for a result that is nested too deep."""
     if not isinstance(value, dict) or not isinstance(value.get("action"), str):
         return None
     error = "error" in value
     text = value.get("error") if error else value.get("result")
-    return Told(value["action"], text if isinstance(text, str) else json.dumps(text), error)
+    return ClientReport(value["action"], text if isinstance(text, str) else json.dumps(text), error)

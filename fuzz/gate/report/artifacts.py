@@ -16,13 +16,13 @@ from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.confirm import Confirmed
-from wirefence.fuzz.gate.records import Facts, Flaw, Options, Seen
-from wirefence.fuzz.gate.server.startup import cause_of
+from wirefence.fuzz.gate.records import Facts, Flaw, Observation, Options
+from wirefence.fuzz.gate.server.startup import variant_of
 from wirefence.fuzz.store.redaction import Redactor, without_secrets
 from wirefence.fuzz.store.store import Store, place_of
 from wirefence.targets.command.records import Launch
 
-__all__ = ["Filing", "evidence", "put", "shown_command"]
+__all__ = ["ArtifactWriter", "escape_frame", "shown_command", "write_file"]
 
 _LONG = 4_096
 
@@ -32,7 +32,7 @@ def shown_command(launch: Launch, hide: Redactor) -> str:
     return shlex.join(hide.argv(launch.argv))
 
 
-def put(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Write a file of a finding. Raises UsageError where the disk does not take it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,14 +43,14 @@ def put(path: Path, content: bytes) -> None:
         ) from error
 
 
-def evidence(raw: bytes, hide: Redactor) -> str:
+def escape_frame(raw: bytes, hide: Redactor) -> str:
     """One frame as a transcript shows it: secrets hidden first, then escaped, long ones cut."""
-    text = _shown(hide.raw(raw))
+    text = _escape_bytes(hide.raw(raw))
     return text if raw.endswith(b"\n") else f"{text} (no LF)"
 
 
 @dataclass(frozen=True, slots=True)
-class Filing:
+class ArtifactWriter:
     """Puts findings on disk, all of one launch; ``lost`` says which could not be kept, and why."""
 
     store: Store
@@ -60,7 +60,9 @@ class Filing:
     hide: Redactor
     lost: list[str] = field(default_factory=list)
 
-    def file(self, found: Confirmed, trials: tuple[str, ...], launch: Launch | None = None) -> Flaw:
+    def write_finding(
+        self, found: Confirmed, trials: tuple[str, ...], launch: Launch | None = None
+    ) -> Flaw:
         """Save one finding with all that belongs to it, what is read by people first.
 
         ``launch`` is the command where it is not that of the gate.
@@ -69,16 +71,16 @@ class Filing:
         trial = found.prepared.trial
         finding = without_secrets(found.charge.finding, self.hide)
         versions = {self.facts.name or self.facts.label: self.facts.release}
-        settings = self.options.settings()
-        cause = cause_of(finding)
+        settings = self.options.as_settings()
+        cause = variant_of(finding)
         if cause is not None:  # a replay makes the change of the cause itself
             launch, settings = self.launch, {**settings, "cause": cause.name}
         path = self.store.folder / place_of(finding)
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
         try:
-            told = self.transcript(found, given)
-            put(transcript, told.encode("utf-8", "backslashreplace"))
-            put(stderr, self.hide.raw(found.seen.stderr))
+            told = self.make_transcript(found, given)
+            write_file(transcript, told.encode("utf-8", "backslashreplace"))
+            write_file(stderr, self.hide.raw(found.seen.stderr))
             self.store.save(finding, trial.case, versions=versions, launch=launch, options=settings)
         except UsageError as error:
             self.lost.append(f"not kept on disk: {error.cause}")
@@ -89,19 +91,19 @@ class Filing:
             trial.place,
             trial.case,
             self.hide.raw(found.charge.offending),
-            _named(path),
-            _named(transcript),
-            _named(stderr),
-            self.replay(path) if path.name else "",
+            _path_text(path),
+            _path_text(transcript),
+            _path_text(stderr),
+            self.replay_line(path) if path.name else "",
             trials,
         )
 
     @staticmethod
-    def replay(path: Path) -> str:
+    def replay_line(path: Path) -> str:
         """The one line that shows it again: the command and options are beside the bytes."""
         return shlex.join(["wirefence", "replay", str(path)])
 
-    def transcript(self, found: Confirmed, launch: Launch | None = None) -> str:
+    def make_transcript(self, found: Confirmed, launch: Launch | None = None) -> str:
         """Everything that went in and came out, one line for each frame, by time."""
         seen, launch = found.seen, launch or self.launch
         sent = seen.stdin or found.prepared.trial.case.data
@@ -112,17 +114,23 @@ class Filing:
             *(f"env       {name}={value}" for name, value in self.hide.env(launch.env).items()),
             f"server    {self.facts.name} {self.facts.release}, MCP {self.facts.version}",
             "",
-            *self._dialogue(sent, seen),
-            *self._effects(seen),
+            *self._list_dialogue(sent, seen),
+            *self._list_effects(seen),
             f"ending    {seen.ending} {seen.status}".rstrip(),
         ]
         return self.hide.text("\n".join(lines)) + "\n"
 
-    def _dialogue(self, sent: bytes, seen: Seen) -> Iterator[str]:
+    def _list_dialogue(self, sent: bytes, seen: Observation) -> Iterator[str]:
         """What went and what came, with a line for each moment in which anything did."""
-        went = [(at, f"> {self._line(raw)}") for at, raw in _timed(sent, seen.times.sent)]
+        went = [
+            (at, f"> {self._escape_frame(raw)}")
+            for at, raw in _split_with_times(sent, seen.times.sent)
+        ]
         out = b"".join(line + b"\n" for line in seen.lines) + seen.tail
-        came = [(at, f"< {self._line(raw)}") for at, raw in _timed(out, seen.times.received)]
+        came = [
+            (at, f"< {self._escape_frame(raw)}")
+            for at, raw in _split_with_times(out, seen.times.received)
+        ]
         before = ""
         for at, text in sorted((*went, *came), key=lambda each: each[0]):
             moment = f"at        {at:.3f} s"
@@ -131,17 +139,19 @@ class Filing:
             before = moment
             yield text
 
-    def _line(self, raw: bytes) -> str:
-        return evidence(raw, self.hide)
+    def _escape_frame(self, raw: bytes) -> str:
+        return escape_frame(raw, self.hide)
 
-    def _effects(self, seen: Seen) -> Iterator[str]:
+    def _list_effects(self, seen: Observation) -> Iterator[str]:
         """What was done, and what of it was carried: there the name of the frame may be."""
         for e in seen.effects:
-            done, carried = (_shown(self.hide.raw(part)) for part in (e.detail, e.content))
+            done, carried = (_escape_bytes(self.hide.raw(part)) for part in (e.detail, e.content))
             yield f"! {e.recorder} {e.kind} {done} {carried}".rstrip()
 
 
-def _timed(data: bytes, marks: Sequence[tuple[float, int]]) -> Iterator[tuple[float, bytes]]:
+def _split_with_times(
+    data: bytes, marks: Sequence[tuple[float, int]]
+) -> Iterator[tuple[float, bytes]]:
     """Each line with the time at which it was whole. Split at LF alone: a lone CR ends no frame."""
     *lines, rest = data.split(b"\n")
     sizes, end = [size for _, size in marks], 0
@@ -151,10 +161,10 @@ def _timed(data: bytes, marks: Sequence[tuple[float, int]]) -> Iterator[tuple[fl
         yield marks[min(at, len(marks) - 1)][0] if marks else 0.0, line
 
 
-def _named(path: Path) -> str:
+def _path_text(path: Path) -> str:
     return str(path) if path.name else ""
 
 
-def _shown(raw: bytes) -> str:
+def _escape_bytes(raw: bytes) -> str:
     text = repr(raw[:_LONG])[2:-1]
     return text if len(raw) <= _LONG else f"{text} ... {len(raw):,} bytes"

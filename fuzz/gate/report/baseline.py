@@ -19,7 +19,15 @@ from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.records import Budget, Facts, Flaw, Report
 from wirefence.fuzz.store.atomic_write import write_whole
 
-__all__ = ["UNREVIEWED", "Baseline", "Compared", "Expected", "Server", "load", "store"]
+__all__ = [
+    "UNREVIEWED",
+    "Baseline",
+    "BaselineComparison",
+    "BaselineServer",
+    "ExpectedFinding",
+    "load_baseline",
+    "store_baseline",
+]
 
 UNREVIEWED = "not reviewed: say here why this is accepted, or fix it"
 _FORM = 1
@@ -28,7 +36,7 @@ _BUDGETS: tuple[str, ...] = get_args(Budget)
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedFinding:
     """One accepted finding. ``releases`` are the server's releases that showed it, in order."""
 
     signature: str
@@ -39,12 +47,12 @@ class Expected:
     releases: tuple[str, ...] = ()
 
     @property
-    def reviewed(self) -> bool:
+    def is_reviewed(self) -> bool:
         return bool(self.note.strip()) and self.note != UNREVIEWED
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class BaselineComparison:
     """A run beside a baseline: flaws that are new, those expected, and entries that nothing showed.
 
     ``stale`` are entries that are gone; ``unseen`` those of which a run that tried less than the
@@ -53,11 +61,11 @@ class Compared:
 
     new: tuple[Flaw, ...]
     known: tuple[Flaw, ...]
-    stale: tuple[Expected, ...]
-    unseen: tuple[Expected, ...]
-    unreviewed: tuple[Expected, ...]
+    stale: tuple[ExpectedFinding, ...]
+    unseen: tuple[ExpectedFinding, ...]
+    unreviewed: tuple[ExpectedFinding, ...]
 
-    def notes(self) -> list[str]:
+    def make_notes(self) -> list[str]:
         """Sentences for the report."""
         stale = [f"stale in the baseline, no longer seen: {each.signature}" for each in self.stale]
         stale += [
@@ -69,7 +77,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class BaselineServer:
     """Whose findings a baseline holds, and the longest budget that it was updated with."""
 
     label: str = ""
@@ -78,7 +86,7 @@ class Server:
     budget: str = "quick"
 
     @classmethod
-    def of(cls, report: Report) -> Server:
+    def of(cls, report: Report) -> BaselineServer:
         return cls(report.facts.label, report.facts.name, report.facts.release, report.budget)
 
     def is_other(self, facts: Facts) -> bool:
@@ -86,9 +94,9 @@ class Server:
         labels = self.label and self.label != facts.label
         return bool(labels or (self.name and facts.name and self.name != facts.name))
 
-    def warnings(self, facts: Facts) -> list[str]:
+    def make_warnings(self, facts: Facts) -> list[str]:
         """What to say before anything is concluded from a baseline that is not of this server."""
-        mine, its = _called(facts.label, facts.name), _called(self.label, self.name)
+        mine, its = _join_names(facts.label, facts.name), _join_names(self.label, self.name)
         if self.is_other(facts):
             return [f"the baseline is of another server: {its}, and this is {mine}"]
         if self.release and facts.release and self.release != facts.release:
@@ -97,7 +105,7 @@ class Server:
         return []
 
 
-def _called(label: str, name: str) -> str:
+def _join_names(label: str, name: str) -> str:
     return f"{label} ({name})" if name and name != label else label
 
 
@@ -105,72 +113,74 @@ def _called(label: str, name: str) -> str:
 class Baseline:
     """All expected findings of a server."""
 
-    expected: tuple[Expected, ...] = ()
-    server: Server = Server()
+    expected: tuple[ExpectedFinding, ...] = ()
+    server: BaselineServer = BaselineServer()
 
-    def compare(self, report: Report) -> Compared:
+    def compare_report(self, report: Report) -> BaselineComparison:
         """Sort the flaws of a run."""
         entries = {entry.signature: entry for entry in self.expected}
         seen = {flaw.finding.signature for flaw in report.flaws}
         absent = tuple(e for e in self.expected if e.signature not in seen)
-        tried = report.reason == "done" and _rank(report.budget) >= _rank(self.server.budget)
-        return Compared(
+        tried = report.reason == "done" and _budget_rank(report.budget) >= _budget_rank(
+            self.server.budget
+        )
+        return BaselineComparison(
             tuple(flaw for flaw in report.flaws if flaw.finding.signature not in entries),
             tuple(flaw for flaw in report.flaws if flaw.finding.signature in entries),
             absent if tried else (),
             () if tried else absent,
-            tuple(entry for entry in self.expected if not entry.reviewed),
+            tuple(entry for entry in self.expected if not entry.is_reviewed),
         )
 
-    def applied(self, report: Report) -> Report:
+    def mark_known(self, report: Report) -> Report:
         """The report with expected flaws marked as known, and a note for each entry to look at."""
         entries = {entry.signature for entry in self.expected}
         flaws = tuple(
             replace(flaw, known=flaw.finding.signature in entries) for flaw in report.flaws
         )
-        warned = [f"warning: {each}" for each in self.server.warnings(report.facts)]
-        notes = (*report.notes, *warned, *self.compare(report).notes())
+        warned = [f"warning: {each}" for each in self.server.make_warnings(report.facts)]
+        notes = (*report.notes, *warned, *self.compare_report(report).make_notes())
         return replace(report, flaws=flaws, notes=notes)
 
-    def updated(self, report: Report, today: str | None = None) -> Baseline:
+    def update_from(self, report: Report, today: str | None = None) -> Baseline:
         """What the file should say after this run; notes of entries that stay are kept.
 
         An entry that was not seen goes only if the run tried all that the baseline's own did.
         Raises UsageError for the baseline of another server.
         """
         if self.server.is_other(report.facts):
-            [why] = self.server.warnings(report.facts)
+            [why] = self.server.make_warnings(report.facts)
             raise UsageError(why, "choose another --baseline, or remove the file")
         day = today or datetime.now(UTC).date().isoformat()
-        stale = {entry.signature for entry in self.compare(report).stale}
+        stale = {entry.signature for entry in self.compare_report(report).stale}
         kept = {e.signature: e for e in self.expected if e.signature not in stale}
         for flaw in report.flaws:
-            entry = kept.get(flaw.finding.signature) or _first(flaw, day)
-            kept[entry.signature] = _seen_in(entry, report.facts.release)
-        longest = max(report.budget, self.server.budget, key=_rank)
-        server = replace(Server.of(report), budget=longest)
+            entry = kept.get(flaw.finding.signature) or _make_entry(flaw, day)
+            kept[entry.signature] = _add_release(entry, report.facts.release)
+        longest = max(report.budget, self.server.budget, key=_budget_rank)
+        server = replace(BaselineServer.of(report), budget=longest)
         return Baseline(tuple(sorted(kept.values(), key=lambda entry: entry.signature)), server)
 
 
-def _rank(budget: str) -> int:
+def _budget_rank(budget: str) -> int:
     return _BUDGETS.index(budget)
 
 
-def _first(flaw: Flaw, day: str) -> Expected:
+def _make_entry(flaw: Flaw, day: str) -> ExpectedFinding:
     said = flaw.finding
-    return Expected(said.signature, said.rule, said.summary, UNREVIEWED, day)
+    return ExpectedFinding(said.signature, said.rule, said.summary, UNREVIEWED, day)
 
 
-def _seen_in(entry: Expected, release: str) -> Expected:
+def _add_release(entry: ExpectedFinding, release: str) -> ExpectedFinding:
     if not release or release in entry.releases:
         return entry
     return replace(entry, releases=(*entry.releases, release))
 
 
-def load(path: Path) -> Baseline:
+def load_baseline(path: Path) -> Baseline:
     """Read a baseline. Raises UsageError for a file that is missing, or is no baseline."""
     try:
-        content = json.loads(_read(path))
+        content = json.loads(_read_limited(path))
     except FileNotFoundError as error:
         raise UsageError(f"there is no baseline {path}", "add --update-baseline") from error
     except OSError as error:
@@ -178,14 +188,14 @@ def load(path: Path) -> Baseline:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not JSON", "mend it, or make it anew") from error
     try:
-        entries, server = _entries(content), _server(content.get("server", {}))
+        entries, server = _parse_entries(content), _parse_server(content.get("server", {}))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{path} is no baseline", "mend it, or make it anew") from error
-    _refuse_doubles(path, entries)
+    _reject_duplicates(path, entries)
     return Baseline(entries, server)
 
 
-def _read(path: Path) -> bytes:
+def _read_limited(path: Path) -> bytes:
     with path.open("rb") as stream:
         content = stream.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
@@ -194,39 +204,39 @@ def _read(path: Path) -> bytes:
     return content
 
 
-def _server(fields: dict[str, object]) -> Server:
-    server = Server(**{name: str(value) for name, value in fields.items()})
-    _rank(server.budget)
+def _parse_server(fields: dict[str, object]) -> BaselineServer:
+    server = BaselineServer(**{name: str(value) for name, value in fields.items()})
+    _budget_rank(server.budget)
     return server
 
 
-def _entries(content: dict[str, Any]) -> tuple[Expected, ...]:
+def _parse_entries(content: dict[str, Any]) -> tuple[ExpectedFinding, ...]:
     if content["wirefence-baseline"] != _FORM:
         raise ValueError("another form")
-    return tuple(_entry(fields) for fields in content["expected"])
+    return tuple(_parse_entry(fields) for fields in content["expected"])
 
 
-def _entry(fields: dict[str, object]) -> Expected:
+def _parse_entry(fields: dict[str, object]) -> ExpectedFinding:
     texts = {name: value for name, value in fields.items() if isinstance(value, str)}
     releases = fields.get("releases", [])
     if not isinstance(releases, list) or not all(isinstance(each, str) for each in releases):
         raise TypeError("releases")
-    return Expected(**texts, releases=tuple(releases))
+    return ExpectedFinding(**texts, releases=tuple(releases))
 
 
-def _refuse_doubles(path: Path, entries: Sequence[Expected]) -> None:
+def _reject_duplicates(path: Path, entries: Sequence[ExpectedFinding]) -> None:
     times = Counter(entry.signature for entry in entries)
     double = next((each for each, number in times.items() if number > 1), None)
     if double is not None:
         raise UsageError(f"{path} has {double} twice", "remove one of them")
 
 
-def store(path: Path, baseline: Baseline) -> None:
+def store_baseline(path: Path, baseline: Baseline) -> None:
     """Write a baseline so that it is either the old one or the new one. Raises UsageError."""
     content = {
         "wirefence-baseline": _FORM,
         "server": asdict(baseline.server),
-        "expected": _plain(baseline.expected),
+        "expected": _as_dicts(baseline.expected),
     }
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     # A name that is no UTF-8 is written as JSON's own escapes, which come to be the same.
@@ -238,5 +248,5 @@ def store(path: Path, baseline: Baseline) -> None:
         ) from error
 
 
-def _plain(entries: Iterable[Expected]) -> list[dict[str, object]]:
+def _as_dicts(entries: Iterable[ExpectedFinding]) -> list[dict[str, object]]:
     return [asdict(entry) for entry in entries]

@@ -19,7 +19,7 @@ from pathlib import Path
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.store import Store
 
-__all__ = ["Unfinished", "marked", "unfinished"]
+__all__ = ["InterruptedRun", "find_interrupted_runs", "mark_running"]
 
 _PREFIX = ".running-"
 _SLACK = 2.0
@@ -27,14 +27,14 @@ _SLACK = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
+class InterruptedRun:
     """A run that never told what it found: when it began, on what, and the reproducers it left."""
 
     began: str
     command: str
     found: tuple[Path, ...]
 
-    def sentence(self) -> str:
+    def describe_run(self) -> str:
         """What to tell, with the place of what was found."""
         told = f"a run of {self.began} on {self.command} was killed before its report"
         if not self.found:
@@ -43,7 +43,7 @@ class Unfinished:
 
 
 @contextmanager
-def marked(out: Path, command: str) -> Iterator[None]:
+def mark_running(out: Path, command: str) -> Iterator[None]:
     """Leave a mark in a folder while the block lasts. Raises UsageError where that fails.
 
     ``command`` is the launch without its secrets.
@@ -62,7 +62,7 @@ def marked(out: Path, command: str) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def unfinished(out: Path) -> list[Unfinished]:
+def find_interrupted_runs(out: Path) -> list[InterruptedRun]:
     """Runs that were killed, oldest first; each is told once, for its mark is taken away."""
     found = []
     for mark in sorted(out.glob(f"{_PREFIX}*")):
@@ -74,15 +74,20 @@ def unfinished(out: Path) -> list[Unfinished]:
         pid = mark.name.removeprefix(_PREFIX)
         if pid.isdigit() and _start_of(int(pid)) != start:
             mark.unlink(missing_ok=True)
-            found.append((began, Unfinished(_day(began), command, _since(out, began))))
+            found.append(
+                (
+                    began,
+                    InterruptedRun(_format_time(began), command, _reproducers_since(out, began)),
+                )
+            )
     return [each for _, each in sorted(found, key=lambda pair: pair[0])]
 
 
-def _day(began: float) -> str:
+def _format_time(began: float) -> str:
     return datetime.fromtimestamp(began, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _since(out: Path, began: float) -> tuple[Path, ...]:
+def _reproducers_since(out: Path, began: float) -> tuple[Path, ...]:
     """Reproducers written since a moment."""
     frames = (path for path in sorted(out.glob("*/*.frame")) if path.with_suffix(".json").exists())
     return tuple(path for path in frames if path.stat().st_mtime >= began - _SLACK)

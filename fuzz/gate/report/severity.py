@@ -9,31 +9,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wirefence.fuzz.gate.records import Flaw
-from wirefence.fuzz.gate.server.startup import cause_of
+from wirefence.fuzz.gate.server.startup import variant_of
 from wirefence.fuzz.gate.server.verdicts import ACTING, UNUSABLE
 
-__all__ = ["gravest_first", "summed"]
+__all__ = ["sort_by_severity", "summarize_counts"]
 
 _ORDER = ("non-action", "client", "session", "liveness", "reply", "transcript", "smoke")
 _UNTIDY = len(_ORDER)
 
 
-def gravest_first(flaws: Iterable[Flaw]) -> tuple[Flaw, ...]:
+def sort_by_severity(flaws: Iterable[Flaw]) -> tuple[Flaw, ...]:
     """Findings by what they mean; equal ones as they were found; those of starts come last."""
-    return tuple(sorted(flaws, key=_weight))
+    return tuple(sorted(flaws, key=_severity_key))
 
 
-def _weight(flaw: Flaw) -> tuple[int, bool]:
+def _severity_key(flaw: Flaw) -> tuple[int, bool]:
     oracle = flaw.finding.oracle
     place = _ORDER.index(oracle) if oracle in _ORDER else _UNTIDY
     return (
-        _UNTIDY + 1 if cause_of(flaw.finding) else place,
+        _UNTIDY + 1 if variant_of(flaw.finding) else place,
         # A result for a rejected frame is graver than a wrong code for a good one.
         flaw.finding.rule not in (*ACTING, *UNUSABLE),
     )
 
 
-def summed(flaws: Iterable[Flaw]) -> str:
+def summarize_counts(flaws: Iterable[Flaw]) -> str:
     """New findings in one look: how many acted, how many left the server unusable, how many else.
 
     A client acts where it takes what it had to reject. Starts never count: nothing bad was sent.
@@ -42,7 +42,7 @@ def summed(flaws: Iterable[Flaw]) -> str:
     if not new:
         return "nothing found"
     acted = sum(f.finding.rule in ACTING or f.finding.oracle == "client" for f in new)
-    unusable = sum(flaw.finding.rule in UNUSABLE and not cause_of(flaw.finding) for flaw in new)
+    unusable = sum(flaw.finding.rule in UNUSABLE and not variant_of(flaw.finding) for flaw in new)
     other = len(new) - acted - unusable
     counts = ((acted, "acted"), (unusable, "unusable"), (other, "other"))
     total = "1 finding" if len(new) == 1 else f"{len(new)} findings"

@@ -12,30 +12,46 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TextIO
 
-from wirefence.fuzz.gate.records import Attempt, Begun, Event, Flaw, FlawFound, Report, Step
-from wirefence.fuzz.gate.report.finding_rows import SHOWN, broken, explained, rows, sent
-from wirefence.fuzz.gate.report.severity import summed
+from wirefence.fuzz.gate.records import (
+    Attempt,
+    Event,
+    Flaw,
+    FlawFound,
+    Progress,
+    Report,
+    RunStarted,
+)
+from wirefence.fuzz.gate.report.finding_details import (
+    SHOWN,
+    explain_rule,
+    find_broken_rule,
+    join_sent_bytes,
+    list_details,
+)
+from wirefence.fuzz.gate.report.severity import summarize_counts
 from wirefence.fuzz.store.redaction import PATTERNS_ONLY, Redactor
 from wirefence.fuzz.text import printable
 
-__all__ = ["as_json", "as_table", "plain", "verdict"]
+__all__ = ["decide_verdict", "format_json", "format_table", "make_progress_printer"]
 
 _NAMED = 6
 _EVERY, _EVERY_ON_A_TERMINAL = 10.0, 2.0
 
 
-def plain(stream: TextIO, hide: Redactor = PATTERNS_ONLY) -> Callable[[Event], None]:
+def make_progress_printer(
+    stream: TextIO, hide: Redactor = PATTERNS_ONLY
+) -> Callable[[Event], None]:
     """A listener that writes a line for each finding, and one now and then."""
     told, planned = [time.monotonic()], [0]
     every = _EVERY_ON_A_TERMINAL if stream.isatty() else _EVERY
 
     def listen(event: Event) -> None:
-        if isinstance(event, Begun):
+        if isinstance(event, RunStarted):
             planned[0] = event.trials
-            print(hide.text(_opening(event)), file=stream, flush=True)
+            print(hide.text(_describe_start(event)), file=stream, flush=True)
         elif isinstance(event, FlawFound):
-            print(hide.text(f"FOUND {_title(event.flaw)}"), file=stream, flush=True)
-        elif isinstance(event, Step) and time.monotonic() - told[0] >= every:
+            print(hide.text(f"FOUND {_finding_title(event.flaw)}"), file=stream, flush=True)
+        elif isinstance(event, Progress) and time.monotonic() - told[0] >= every:
             told[0] = time.monotonic()
             number = "1 finding" if event.flaws == 1 else f"{event.flaws} findings"
             whole = f"{event.trials:,} of {max(planned[0], event.trials):,} trials"
@@ -44,7 +60,7 @@ def plain(stream: TextIO, hide: Redactor = PATTERNS_ONLY) -> Callable[[Event], N
     return listen
 
 
-def _opening(event: Begun) -> str:
+def _describe_start(event: RunStarted) -> str:
     facts = event.facts
     return printable(
         f"{facts.name or facts.label} {facts.release}, MCP {facts.version}, policy {facts.policy}, "
@@ -52,38 +68,38 @@ def _opening(event: Begun) -> str:
     )
 
 
-def _title(flaw: Flaw) -> str:
+def _finding_title(flaw: Flaw) -> str:
     found = flaw.finding
     mark = " (expected)" if flaw.known else ""
     return printable(f"{found.oracle} {found.rule}: {found.summary}{mark}")
 
 
-def verdict(report: Report) -> str:
+def decide_verdict(report: Report) -> str:
     """``findings`` where any is new, ``none`` where too little was tried, else ``pass``."""
     if any(not flaw.known for flaw in report.flaws):
         return "findings"
     return "none" if report.gap else "pass"
 
 
-def as_table(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
+def format_table(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     """The report for people: verdict, findings, then what was exercised and who looked."""
-    lines = [*_verdict(report), ""]
+    lines = [*_verdict_lines(report), ""]
     for number, flaw in enumerate((flaw for flaw in report.flaws if not flaw.known), 1):
-        lines += [*_flaw(number, flaw, report, hide), ""]
-    known = [f"  {_title(flaw)}" for flaw in report.flaws if flaw.known]
+        lines += [*_finding_lines(number, flaw, report, hide), ""]
+    known = [f"  {_finding_title(flaw)}" for flaw in report.flaws if flaw.known]
     if known:
         lines += ["In the baseline:", *known, ""]
-    lines += [*_attempts(report), "", *_watchers(report), *_notes(report)]
+    lines += [*_attempt_lines(report), "", *_recorder_lines(report), *_note_lines(report)]
     return hide.text("\n".join(lines))
 
 
-def _verdict(report: Report) -> Iterator[str]:
+def _verdict_lines(report: Report) -> Iterator[str]:
     facts, tally = report.facts, report.tally
     known = sum(flaw.known for flaw in report.flaws)
     total = sum((a.sent for a in tally.attempts.values()), 0)
     also = f" ({known} more are expected)" if known else ""
     name = facts.name or facts.label
-    said = "no verdict" if verdict(report) == "none" else summed(report.flaws)
+    said = "no verdict" if decide_verdict(report) == "none" else summarize_counts(report.flaws)
     yield printable(f"{name} {facts.release}, MCP {facts.version}: {said}{also}")
     if report.gap:
         yield f"NO PASS: {report.gap}"
@@ -100,20 +116,20 @@ def _verdict(report: Report) -> Iterator[str]:
         yield printable(f"tool called: {called}")
 
 
-def _flaw(number: int, flaw: Flaw, report: Report, hide: Redactor) -> Iterator[str]:
-    yield f"{number}. {_title(flaw)}"
-    for name, text in rows(flaw, report, hide):
+def _finding_lines(number: int, flaw: Flaw, report: Report, hide: Redactor) -> Iterator[str]:
+    yield f"{number}. {_finding_title(flaw)}"
+    for name, text in list_details(flaw, report, hide):
         yield printable(f"   {name:<11} {text}")
 
 
-def _attempts(report: Report) -> Iterator[str]:
+def _attempt_lines(report: Report) -> Iterator[str]:
     yield f"{'trials':<30} {'sent':>6} {'acted':>6} {'unusable':>9}"
     for (family, place), each in sorted(report.tally.attempts.items()):
-        yield _row(f"{family}, {place}", each)
-    yield from _skipped(report.tally.skipped)
+        yield _attempt_row(f"{family}, {place}", each)
+    yield from _skipped_lines(report.tally.skipped)
 
 
-def _skipped(skipped: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+def _skipped_lines(skipped: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """What was left out, by name; long lists are whole in the JSON form."""
     if skipped:
         yield f"not run: {sum(map(len, skipped.values()))} trials"
@@ -123,11 +139,11 @@ def _skipped(skipped: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
         yield f"  {family}, {place}: {', '.join(names[:_NAMED])}{more}"
 
 
-def _row(name: str, each: Attempt) -> str:
+def _attempt_row(name: str, each: Attempt) -> str:
     return f"{name:<30} {each.sent:>6} {each.acted:>6} {each.unusable:>9}"
 
 
-def _watchers(report: Report) -> Iterator[str]:
+def _recorder_lines(report: Report) -> Iterator[str]:
     yield "Effects were looked for in replies, and by:"
     for name, blind in report.recorders.items():
         yield f"  {name}: does not see {blind}"
@@ -135,7 +151,7 @@ def _watchers(report: Report) -> Iterator[str]:
         yield f"  {name}: off, {reason}"
 
 
-def _notes(report: Report) -> Iterator[str]:
+def _note_lines(report: Report) -> Iterator[str]:
     doubts = report.tally.unconfirmed
     if doubts:
         yield ""
@@ -149,7 +165,7 @@ def _notes(report: Report) -> Iterator[str]:
     yield from (printable(note) for note in report.notes)
 
 
-def as_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
+def format_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     """The report for programs: one JSON object."""
     content = {
         "server": asdict(report.facts),
@@ -158,11 +174,11 @@ def as_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
         "profile": report.profile,
         "budget": report.budget,
         "reason": report.reason,
-        "verdict": verdict(report),
+        "verdict": decide_verdict(report),
         "gap": report.gap,
         "seconds": round(report.seconds, 3),
         "new": sum(not flaw.known for flaw in report.flaws),
-        "findings": [_plain(flaw, hide) for flaw in report.flaws],
+        "findings": [_finding_as_dict(flaw, hide) for flaw in report.flaws],
         "attempts": [
             {"family": family, "place": place, **asdict(each)}
             for (family, place), each in sorted(report.tally.attempts.items())
@@ -181,15 +197,15 @@ def as_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     return json.dumps(hide.within(content), indent=1)
 
 
-def _plain(flaw: Flaw, hide: Redactor) -> dict[str, object]:
+def _finding_as_dict(flaw: Flaw, hide: Redactor) -> dict[str, object]:
     return {
         **asdict(flaw.finding),
-        "broken": broken(flaw),
-        "source": explained(broken(flaw))[1],
+        "broken": find_broken_rule(flaw),
+        "source": explain_rule(find_broken_rule(flaw))[1],
         "trials": list(flaw.trials),
         "place": flaw.place,
         "known": flaw.known,
-        "sent_hex": hide.raw(sent(flaw))[:SHOWN].hex(),
+        "sent_hex": hide.raw(join_sent_bytes(flaw))[:SHOWN].hex(),
         "offending_hex": hide.raw(flaw.offending)[:SHOWN].hex(),
         "path": flaw.path,
         "transcript": flaw.transcript,

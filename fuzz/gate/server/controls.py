@@ -12,10 +12,15 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from wirefence.fuzz.gate.records import Facts, Seen
-from wirefence.fuzz.gate.server.fresh import Lab, Ready, ready, renamed
-from wirefence.fuzz.gate.server.verdicts import nameless
-from wirefence.fuzz.gate.trials.messages import anonymous
+from wirefence.fuzz.gate.records import Facts, Observation
+from wirefence.fuzz.gate.server.fresh import (
+    FreshServers,
+    PreparedTrial,
+    prepare_trial,
+    rename_trial,
+)
+from wirefence.fuzz.gate.server.verdicts import list_unnamed
+from wirefence.fuzz.gate.trials.messages import strip_names
 from wirefence.oracles.state import control_of
 from wirefence.targets.effects.counting import Kind, counts
 
@@ -25,17 +30,17 @@ __all__ = ["Controls"]
 class Controls:
     """Control sessions by the frames that they keep."""
 
-    def __init__(self, lab: Lab, facts: Facts, number: Callable[[], int]) -> None:
-        self._lab, self._facts, self._number = lab, facts, number
-        self._known: dict[tuple[bytes, str, bool], Seen] = {}
+    def __init__(self, servers: FreshServers, facts: Facts, number: Callable[[], int]) -> None:
+        self._servers, self._facts, self._number = servers, facts, number
+        self._known: dict[tuple[bytes, str, bool], Observation] = {}
         self.most: Counter[Kind] = Counter()
         """Nameless effects, each as often as it was seen in one good session at most."""
 
-    def learn(self, seen: Seen) -> None:
+    def record_good_session(self, seen: Observation) -> None:
         """Take note of what a good session did."""
-        self.most |= counts(nameless(seen))
+        self.most |= counts(list_unnamed(seen))
 
-    def of(self, prepared: Ready, *, again: bool = False) -> Seen | None:
+    def get_control(self, prepared: PreparedTrial, *, again: bool = False) -> Observation | None:
         """The control session of a trial, run if it is new or wanted ``again``.
 
         ``None`` where it would show nothing: no frame is rejected, or the session is closed by it.
@@ -45,14 +50,14 @@ class Controls:
         case = control_of(prepared.trial.case, prepared.judgement)
         if case is None:
             return None
-        key = (anonymous(case.data), case.version, prepared.trial.eof)
+        key = (strip_names(case.data), case.version, prepared.trial.eof)
         if again or key not in self._known:
             trial = replace(prepared.trial, case=case, opening=0, warm=False, name="control")
-            contract = self._facts.contract(self._lab.options.profile, case.version)
+            contract = self._facts.make_contract(self._servers.options.profile, case.version)
             # Its calls are calls like others: a name that has been used may be refused.
-            prepared = renamed(ready(trial, contract), self._number(), contract)
-            seen = self._lab.run(prepared, self._facts)
-            self.learn(seen)
+            prepared = rename_trial(prepare_trial(trial, contract), self._number(), contract)
+            seen = self._servers.run_trial(prepared, self._facts)
+            self.record_good_session(seen)
             if seen.hurried:
                 return seen  # not all that a control session shows: the next trial has its own
             self._known[key] = seen

@@ -10,16 +10,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from wirefence.fuzz.gate.records import Nominee
+from wirefence.fuzz.gate.records import NominatedTool
 from wirefence.strategies.contract import Argument, ArgumentType, Tool
 
-__all__ = ["choose", "declaration"]
+__all__ = ["choose_tool", "declare_tool"]
 
 _TYPES: tuple[str, ...] = get_args(ArgumentType)
 _PLAIN = frozenset({"type", "title", "description", "default", "enum", "examples", "format"})
 
 
-def choose(tools: Sequence[Mapping[str, Any]]) -> Nominee | None:
+def choose_tool(tools: Sequence[Mapping[str, Any]]) -> NominatedTool | None:
     """A tool that may be called though nobody named one: it says that it only reads, and needs no
     arguments. ``None`` where there is none: nothing else is called without being nominated.
     """
@@ -30,11 +30,11 @@ def choose(tools: Sequence[Mapping[str, Any]]) -> Nominee | None:
         name = tool.get("name")
         free = isinstance(schema, dict) and not schema.get("required")
         if reads and free and isinstance(name, str):
-            return Nominee(name)
+            return NominatedTool(name)
     return None
 
 
-def declaration(tool: Mapping[str, Any], nominee: Nominee) -> tuple[Tool, bool]:
+def declare_tool(tool: Mapping[str, Any], nominee: NominatedTool) -> tuple[Tool, bool]:
     """The tool in the contract's terms, and whether these say all that its schema says.
 
     What in the schema is not of its type is taken as not being there.
@@ -43,7 +43,7 @@ def declaration(tool: Mapping[str, Any], nominee: Nominee) -> tuple[Tool, bool]:
     schema = schema if isinstance(schema, dict) else {}
     properties = schema.get("properties")
     properties = properties if isinstance(properties, dict) else {}
-    needed = set(_strings(schema.get("required")))
+    needed = set(_list_strings(schema.get("required")))
     try:
         given = json.loads(nominee.arguments)
     except (ValueError, RecursionError):
@@ -52,27 +52,27 @@ def declaration(tool: Mapping[str, Any], nominee: Nominee) -> tuple[Tool, bool]:
     whole = schema.get("additionalProperties", False) is False
     arguments = []
     for name, each in properties.items():
-        argument = _argument(name, each, needed)
-        whole = whole and argument is not None and _fits(argument, given)
+        argument = _declare_argument(name, each, needed)
+        whole = whole and argument is not None and _accepts_value(argument, given)
         arguments.append(argument or Argument(name, "string"))
     whole = whole and set(given) <= set(properties)
     return Tool(nominee.name, tuple(arguments)), whole
 
 
-def _strings(value: object) -> tuple[str, ...]:
+def _list_strings(value: object) -> tuple[str, ...]:
     return tuple(x for x in value if isinstance(x, str)) if isinstance(value, list) else ()
 
 
-def _argument(name: str, schema: object, needed: set[str]) -> Argument | None:
+def _declare_argument(name: str, schema: object, needed: set[str]) -> Argument | None:
     if not isinstance(schema, dict) or not schema.keys() <= _PLAIN:
         return None
     kind = schema.get("type")
     if kind not in _TYPES or kind == "array" or ("enum" in schema and kind != "string"):
         return None
-    return Argument(name, kind, name in needed, _strings(schema.get("enum")))
+    return Argument(name, kind, name in needed, _list_strings(schema.get("enum")))
 
 
-def _fits(argument: Argument, given: Mapping[str, object]) -> bool:
+def _accepts_value(argument: Argument, given: Mapping[str, object]) -> bool:
     """Whether the nominated value is one that the judge takes; an absent one must not be needed."""
     if argument.name not in given:
         return not argument.required

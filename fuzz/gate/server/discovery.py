@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.records import Facts, Nominee, Options
-from wirefence.fuzz.gate.server.declared_tools import choose, declaration
-from wirefence.fuzz.gate.server.fresh import Lab, Watched
+from wirefence.fuzz.gate.records import Facts, NominatedTool, Options
+from wirefence.fuzz.gate.server.declared_tools import choose_tool, declare_tool
+from wirefence.fuzz.gate.server.fresh import FreshServers, RecordedServer
 from wirefence.fuzz.gate.server.server_name import label_of
 from wirefence.fuzz.gate.trials.messages import (
     INITIALIZED,
-    Names,
-    initialize,
-    listing,
-    ping,
+    TrialNames,
+    make_initialize,
+    make_ping,
+    make_tools_list,
     tokens_in,
 )
 from wirefence.fuzz.store.redaction import Redactor
@@ -34,7 +34,7 @@ from wirefence.strategies.records import VERSIONS, Version
 from wirefence.targets.command.memory import cpu_of_group
 from wirefence.targets.errors import TargetError
 
-__all__ = ["label_of", "learn"]
+__all__ = ["discover_server", "label_of"]
 
 _NEWEST: Version = "2025-11-25"
 _LATEST: Version = "2026-07-28"
@@ -46,15 +46,15 @@ _SHOWN, _READ = 80, 1 << 16
 
 
 @dataclass(slots=True)
-class _Talk:
+class _Conversation:
     """A conversation with one server: ask, and get the whole reply as Python objects."""
 
-    watched: Watched
-    lab: Lab
+    watched: RecordedServer
+    servers: FreshServers
     start_patience: float
     number: int = 0
 
-    def ask(self, raw: bytes, ident: bytes, patience: float) -> dict[str, Any] | None:
+    def send_request(self, raw: bytes, ident: bytes, patience: float) -> dict[str, Any] | None:
         """The reply to a request, ``None`` where none came in time.
 
         Raises TargetError for a command that asks instead of answering.
@@ -65,10 +65,10 @@ class _Talk:
 
         def done() -> bool:
             session.collect()
-            return wanted in session.answered or self._asks()
+            return wanted in session.answered or self._is_client()
 
         answered = session.process.pump_until(done, patience)
-        if self._asks():
+        if self._is_client():
             raise TargetError(
                 "the command is a client: it sends requests and answers none",
                 "put --client before the command",
@@ -76,32 +76,34 @@ class _Talk:
         if not answered:
             return None
         name = wanted.decode()
-        return next((each for each in map(_object, session.lines) if each.get("id") == name), None)
+        return next(
+            (each for each in map(_parse_object, session.lines) if each.get("id") == name), None
+        )
 
-    def _asks(self) -> bool:
+    def _is_client(self) -> bool:
         """Whether the command opens a session itself, as only clients do; an echo has our ids."""
-        first = next(map(_object, self.watched.session.lines), {})
+        first = next(map(_parse_object, self.watched.session.lines), {})
         name = first.get("id")
         ours = isinstance(name, str) and bool(tokens_in(name.encode("utf-8", "replace")))
         opens = first.get("method") in ("initialize", "server/discover")
         return opens and name is not None and not ours
 
-    def fresh_names(self) -> Names:
+    def make_names(self) -> TrialNames:
         self.number += 1
-        return Names(self.number)
+        return TrialNames(self.number)
 
-    def quoted(self, text: str) -> str:
+    def quote_text(self, text: str) -> str:
         """What the server wrote, for a sentence."""
-        return Redactor.of(self.lab.launch).brief(text, _QUOTED)
+        return Redactor.of(self.servers.launch).brief(text, _QUOTED)
 
-    def printed(self) -> str:
+    def quote_stdout(self) -> str:
         """The beginning of stdout as a literal, ``""`` where there is none."""
         data = bytes(self.watched.session.process.stdout.data[:_READ])
-        shown = Redactor.of(self.lab.launch).raw(data)[:_SHOWN]
+        shown = Redactor.of(self.servers.launch).raw(data)[:_SHOWN]
         return repr(shown) if shown else ""
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _parse_object(line: bytes) -> dict[str, Any]:
     try:
         value = json.loads(line, parse_int=float)  # an integer may be too long for Python to read
     except (ValueError, RecursionError):
@@ -109,29 +111,31 @@ def _object(line: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def learn(lab: Lab, within: float = math.inf) -> Facts:
+def discover_server(servers: FreshServers, within: float = math.inf) -> Facts:
     """Talk to a fresh server, then see how another takes a bad frame.
 
     ``within`` bounds the patience with its start, in seconds, to no less than that with a reply.
     Raises TargetError where the launch fails, UsageError for an option that does not fit the
     server (a tool that it hasn't, a version that it doesn't speak).
     """
-    options = lab.options
+    options = servers.options
     began = time.monotonic()
-    watched = lab.fresh()
+    watched = servers.take_server()
     try:
-        talk = _Talk(watched, lab, min(options.start_patience, max(within, options.patience)))
-        version, hello = _greet(talk, options)
+        talk = _Conversation(
+            watched, servers, min(options.start_patience, max(within, options.patience))
+        )
+        version, hello = _open_session(talk, options)
         startup = time.monotonic() - began
         computed = cpu_of_group(watched.session.process.pid)
-        versions = _versions(version, hello)
-        tools = _tools(talk, version, options.patience)
-        nominee = options.nominee or choose(tools)
-        tool, declared = _chosen(tools, nominee)
+        versions = _list_versions(version, hello)
+        tools = _list_tools(talk, version, options.patience)
+        nominee = options.nominee or choose_tool(tools)
+        tool, declared = _declare_nominee(tools, nominee)
         facts = Facts(
-            options.label or label_of(lab.launch),
-            talk.quoted(_text(_info(hello).get("name"))),
-            talk.quoted(_text(_info(hello).get("version"))),
+            options.label or label_of(servers.launch),
+            talk.quote_text(_as_text(_server_info(hello).get("name"))),
+            talk.quote_text(_as_text(_server_info(hello).get("version"))),
             version,
             versions,
             tuple(each["name"] for each in tools),
@@ -144,32 +148,34 @@ def learn(lab: Lab, within: float = math.inf) -> Facts:
             computed,
         )
         watched.recording.take()
-        lab.note(watched)
-        return facts if options.policy else replace(facts, policy=_policy(talk, facts))
+        servers.note_recorders(watched)
+        return facts if options.policy else replace(facts, policy=_probe_policy(talk, facts))
     finally:
         watched.stop()
 
 
-def _greet(talk: _Talk, options: Options) -> tuple[Version, Mapping[str, Any]]:
+def _open_session(talk: _Conversation, options: Options) -> tuple[Version, Mapping[str, Any]]:
     """Open the session in the version that is asked for, or the newest that the server speaks."""
-    names = talk.fresh_names()
+    names = talk.make_names()
     if options.protocol == _LATEST:
-        return _LATEST, _discover(talk, options)
+        return _LATEST, _request_discovery(talk, options)
     asked = options.protocol or _NEWEST
-    raw = initialize(json.dumps(asked).encode(), names.ident("h")).raw
-    reply = talk.ask(raw, names.ident("h"), talk.start_patience)
+    raw = make_initialize(json.dumps(asked).encode(), names.request_id("h")).raw
+    reply = talk.send_request(raw, names.request_id("h"), talk.start_patience)
     if reply is None:
-        raise _silent(talk, options)
+        raise _explain_silence(talk, options)
     if "result" not in reply:
-        refused = f"the server refused initialize ({_said(talk, reply)})"
+        refused = f"the server refused initialize ({_quote_error(talk, reply)})"
         if options.protocol is None:
-            return _LATEST, _discover(talk, options, f"{refused}; ")
+            return _LATEST, _request_discovery(talk, options, f"{refused}; ")
         raise TargetError(refused, "try another --protocol")
-    result = _result(reply, "initialize")
-    version = _known(result.get("protocolVersion"))
+    result = _require_result(reply, "initialize")
+    version = _find_version(result.get("protocolVersion"))
     if version is None:
-        spoken = _text(result.get("protocolVersion"))
-        told = f"speaks {talk.quoted(spoken)!r}" if spoken else "names no protocolVersion in words"
+        spoken = _as_text(result.get("protocolVersion"))
+        told = (
+            f"speaks {talk.quote_text(spoken)!r}" if spoken else "names no protocolVersion in words"
+        )
         raise TargetError(f"the server {told}", f"known versions of MCP are {', '.join(VERSIONS)}")
     if options.protocol and version != options.protocol:
         raise UsageError(
@@ -179,27 +185,31 @@ def _greet(talk: _Talk, options: Options) -> tuple[Version, Mapping[str, Any]]:
     return version, result
 
 
-def _known(spoken: object) -> Version | None:
+def _find_version(spoken: object) -> Version | None:
     return next((known for known in VERSIONS if known == spoken), None)
 
 
-def _discover(talk: _Talk, options: Options, before: str = "") -> Mapping[str, Any]:
+def _request_discovery(
+    talk: _Conversation, options: Options, before: str = ""
+) -> Mapping[str, Any]:
     """Ask for what a server of the newest version tells; ``before`` is what it refused before."""
-    names = talk.fresh_names()
-    reply = talk.ask(ping(_LATEST, names.ident("d")).raw, names.ident("d"), talk.start_patience)
+    names = talk.make_names()
+    reply = talk.send_request(
+        make_ping(_LATEST, names.request_id("d")).raw, names.request_id("d"), talk.start_patience
+    )
     if reply is None:
-        raise _silent(talk, options)
+        raise _explain_silence(talk, options)
     if "method" in reply:
         raise TargetError("the command sends its input back", "give one that is a server of MCP")
     if "result" not in reply:
         raise TargetError(
-            f"{before}the server refused server/discover ({_said(talk, reply)})",
+            f"{before}the server refused server/discover ({_quote_error(talk, reply)})",
             "see what it wants, or try another --protocol",
         )
-    return _result(reply, "server/discover")
+    return _require_result(reply, "server/discover")
 
 
-def _result(reply: Mapping[str, Any], method: str) -> Mapping[str, Any]:
+def _require_result(reply: Mapping[str, Any], method: str) -> Mapping[str, Any]:
     result = reply["result"]
     if not isinstance(result, dict):
         told = _KINDS.get(type(result), "a number")
@@ -209,23 +219,23 @@ def _result(reply: Mapping[str, Any], method: str) -> Mapping[str, Any]:
     return result
 
 
-def _said(talk: _Talk, reply: Mapping[str, Any]) -> str:
+def _quote_error(talk: _Conversation, reply: Mapping[str, Any]) -> str:
     error = reply.get("error")
     if not isinstance(error, dict):
         return "no result"
-    return talk.quoted(_text(error.get("message"))) or "an error without a message"
+    return talk.quote_text(_as_text(error.get("message"))) or "an error without a message"
 
 
-def _text(value: object) -> str:
+def _as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _silent(talk: _Talk, options: Options) -> TargetError:
+def _explain_silence(talk: _Conversation, options: Options) -> TargetError:
     """The sentence for a server that did not answer its first request."""
     session, process = talk.watched.session, talk.watched.session.process
     if process.flooded:
         return TargetError(
-            f"the server floods stdout with {talk.printed()} and answered no initialize",
+            f"the server floods stdout with {talk.quote_stdout()} and answered no initialize",
             "it must speak MCP on stdout",
         )
     closed = process.stdout.ended
@@ -233,9 +243,9 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
         gone, unread, refused = process.wait(1.0), 0, False
     else:
         gone, unread, refused = False, process.unread(), process.refused
-    wrote = talk.printed()
+    wrote = talk.quote_stdout()
     status = session.stop()
-    why = talk.quoted(last_words(bytes(process.stderr.data)))
+    why = talk.quote_text(last_words(bytes(process.stderr.data)))
     printed = f" after printing {wrote} on stdout" if wrote else ""
     if gone:
         return TargetError(
@@ -261,7 +271,7 @@ def _silent(talk: _Talk, options: Options) -> TargetError:
     )
 
 
-def _info(hello: Mapping[str, Any]) -> Mapping[str, Any]:
+def _server_info(hello: Mapping[str, Any]) -> Mapping[str, Any]:
     info = hello.get("serverInfo")
     if not isinstance(info, dict):
         meta = hello.get("_meta")
@@ -269,22 +279,22 @@ def _info(hello: Mapping[str, Any]) -> Mapping[str, Any]:
     return info if isinstance(info, dict) else {}
 
 
-def _versions(version: Version, hello: Mapping[str, Any]) -> tuple[Version, ...]:
+def _list_versions(version: Version, hello: Mapping[str, Any]) -> tuple[Version, ...]:
     told = hello.get("supportedVersions")
     also = told if isinstance(told, list) else []
     return tuple(known for known in VERSIONS if known == version or known in also)
 
 
-def _tools(talk: _Talk, version: Version, patience: float) -> list[dict[str, Any]]:
+def _list_tools(talk: _Conversation, version: Version, patience: float) -> list[dict[str, Any]]:
     """All tools that the server lists, over its pages."""
     tools: list[dict[str, Any]] = []
     cursor: object = None
     for _ in range(_PAGES):
-        names = talk.fresh_names()
-        raw = listing(version, names.ident("l")).raw
+        names = talk.make_names()
+        raw = make_tools_list(version, names.request_id("l")).raw
         if cursor is not None:
             raw = _with_cursor(raw, cursor)
-        reply = talk.ask(raw, names.ident("l"), patience)
+        reply = talk.send_request(raw, names.request_id("l"), patience)
         result = (reply or {}).get("result")
         if not isinstance(result, dict):
             break
@@ -306,19 +316,21 @@ def _with_cursor(raw: bytes, cursor: object) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 
-def _chosen(tools: list[dict[str, Any]], nominee: Nominee | None) -> tuple[Tool | None, bool]:
+def _declare_nominee(
+    tools: list[dict[str, Any]], nominee: NominatedTool | None
+) -> tuple[Tool | None, bool]:
     if nominee is None:
         return None, False
     found = next((each for each in tools if each.get("name") == nominee.name), None)
     if found is None:
         names = ", ".join(each["name"] for each in tools) or "none"
         raise UsageError(f"the server has no tool {nominee.name!r}", f"it has: {names}")
-    return declaration(found, nominee)
+    return declare_tool(found, nominee)
 
 
-def _policy(talk: _Talk, facts: Facts) -> Policy:
+def _probe_policy(talk: _Conversation, facts: Facts) -> Policy:
     """What the session does after a frame that every reader must reject: half an object."""
-    names = talk.fresh_names()
-    raw = b'{"jsonrpc":"2.0","id":\n' + ping(facts.version, names.ident("s")).raw
-    reply = talk.ask(raw, names.ident("s"), talk.lab.options.patience)
+    names = talk.make_names()
+    raw = b'{"jsonrpc":"2.0","id":\n' + make_ping(facts.version, names.request_id("s")).raw
+    reply = talk.send_request(raw, names.request_id("s"), talk.servers.options.patience)
     return "close" if reply is None else "continue"

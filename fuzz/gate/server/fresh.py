@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wirefence.fuzz.gate.records import Facts, Options, Seen, Trial
-from wirefence.fuzz.gate.server.shown_values import in_words
-from wirefence.fuzz.gate.trials.messages import LAST, Names, ping, restamp
+from wirefence.fuzz.gate.records import Facts, Observation, Options, Trial
+from wirefence.fuzz.gate.server.value_text import describe_value
+from wirefence.fuzz.gate.trials.messages import OUR_NUMBER, TrialNames, make_ping, rename_tokens
 from wirefence.oracles.document import LongInteger
 from wirefence.oracles.records import FrameVerdict, Judgement, ReplyVerdict
 from wirefence.oracles.session import judge_session
@@ -29,20 +29,20 @@ from wirefence.targets.effects.available import Recording, Watching
 from wirefence.targets.records import Ending
 
 __all__ = [
-    "Key",
-    "Lab",
-    "Ready",
-    "Replies",
-    "Watched",
+    "FreshServers",
+    "PreparedTrial",
+    "RecordedServer",
+    "ReplyTracker",
+    "TypedId",
+    "describe_id",
     "is_owed",
-    "ready",
-    "renamed",
-    "responses",
-    "shown",
-    "spelled",
+    "list_responses",
+    "prepare_trial",
+    "rename_trial",
+    "spell_id",
 ]
 
-Key = tuple[type, str | int]
+TypedId = tuple[type, str | int]
 """An id with its type: ``1`` and ``"1"`` are two ids."""
 
 _GRACE = 0.1
@@ -55,7 +55,7 @@ _HOOKS = frozenset({"python", "node"})
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class RecordedServer:
     """A running server with the recorders around it."""
 
     session: Session
@@ -68,12 +68,12 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PreparedTrial:
     """A trial as the judge sees it: its judgement, and the ids that are owed a reply."""
 
     trial: Trial
     judgement: Judgement
-    owed: frozenset[Key]
+    owed: frozenset[TypedId]
 
 
 def is_owed(frame: FrameVerdict) -> bool:
@@ -81,7 +81,7 @@ def is_owed(frame: FrameVerdict) -> bool:
     return bool(frame.ids) and frame.reply in ("result", "error", "either")
 
 
-def _open_ended(prepared: Ready) -> bool:
+def _lacks_sentinel(prepared: PreparedTrial) -> bool:
     """Whether what is sent last is owed no reply, so that only one behind it shows it was read.
 
     Trials end with a sentinel; their small forms may have lost it.
@@ -90,31 +90,31 @@ def _open_ended(prepared: Ready) -> bool:
     return bool(prepared.owed) and not is_owed(frames[-1])
 
 
-def _folder(launch: Launch) -> tuple[Path, ...]:
+def _watched_folder(launch: Launch) -> tuple[Path, ...]:
     return (launch.cwd,) if launch.cwd is not None else ()
 
 
-def ready(trial: Trial, contract: Contract) -> Ready:
+def prepare_trial(trial: Trial, contract: Contract) -> PreparedTrial:
     """Judge a trial."""
     judgement = judge_session(trial.case.data, contract)
     owed = frozenset((type(i), i) for f in judgement.frames if is_owed(f) for i in f.ids)
-    return Ready(trial, judgement, owed)
+    return PreparedTrial(trial, judgement, owed)
 
 
-def renamed(prepared: Ready, number: int, contract: Contract) -> Ready:
+def rename_trial(prepared: PreparedTrial, number: int, contract: Contract) -> PreparedTrial:
     """The same trial under names that nothing has used: a call may work only once for a name."""
     trial = prepared.trial
-    frames = tuple(replace(f, raw=restamp(f.raw, number)) for f in trial.case.frames)
+    frames = tuple(replace(f, raw=rename_tokens(f.raw, number)) for f in trial.case.frames)
     case = replace(trial.case, frames=frames)
-    return ready(replace(trial, case=case, number=number), contract)
+    return prepare_trial(replace(trial, case=case, number=number), contract)
 
 
-def responses(verdict: ReplyVerdict) -> Iterable[ReplyVerdict]:
+def list_responses(verdict: ReplyVerdict) -> Iterable[ReplyVerdict]:
     """The responses on one line of stdout: one, or those of a batch."""
     return [r for r in (verdict.members or (verdict,)) if r.kind == "response" and not r.rule]
 
 
-def spelled(key: Key) -> bytes:
+def spell_id(key: TypedId) -> bytes:
     """An id as bytes to look into; lone surrogates pass, for a server may have sent any.
 
     Integers are hexadecimal: Python refuses to write thousands of decimal digits.
@@ -125,37 +125,37 @@ def spelled(key: Key) -> bytes:
     return name.encode("utf-8", "surrogatepass") if isinstance(name, str) else b"%x" % name
 
 
-def shown(key: Key) -> str:
+def describe_id(key: TypedId) -> str:
     """An id for people."""
-    return in_words(key[1])
+    return describe_value(key[1])
 
 
-class Replies:
+class ReplyTracker:
     """The typed ids that a session has answered, told as lines come."""
 
     def __init__(self, session: Session, version: Version) -> None:
         self._session = session
         self._version = version
         self._read = len(session.lines)
-        self.keys: set[Key] = set()
+        self.keys: set[TypedId] = set()
 
-    def look(self) -> set[Key]:
+    def read_replies(self) -> set[TypedId]:
         """Take in what is new."""
         self._session.collect()
         for line in self._session.lines[self._read :]:
-            for reply in responses(judge_reply(line, self._version)):
+            for reply in list_responses(judge_reply(line, self._version)):
                 if reply.id is not None:
                     self.keys.add((type(reply.id), reply.id))
         self._read = len(self._session.lines)
         return self.keys
 
-    def wait(self, keys: Iterable[Key], seconds: float) -> bool:
+    def wait_for(self, keys: Iterable[TypedId], seconds: float) -> bool:
         """Wait until all of ``keys`` were answered; say whether they were."""
         wanted = frozenset(keys)
-        return self._session.process.pump_until(lambda: wanted <= self.look(), seconds)
+        return self._session.process.pump_until(lambda: wanted <= self.read_replies(), seconds)
 
 
-class Lab:
+class FreshServers:
     """Starts and ends the servers of one gate, and runs trials in fresh ones."""
 
     def __init__(self, launch: Launch, options: Options, *, ahead: int = 0) -> None:
@@ -169,27 +169,27 @@ class Lab:
         """When the time is up, by the monotonic clock: replies are hardly waited for after it."""
         self.start_patience = options.start_patience
         """Seconds for the first reply of a fresh server."""
-        self._spares: Spares[Watched] = Spares(self._start, ahead)
+        self._spares: Spares[RecordedServer] = Spares(self._start_server, ahead)
         self._patience = options.patience
 
-    def _start(self) -> Watched:
-        watching = Watching(self.options.watch or _folder(self.launch))
+    def _start_server(self) -> RecordedServer:
+        watching = Watching(self.options.watch or _watched_folder(self.launch))
         recording = Recording.of(self.launch, self.names, watching)
         self.processes += 1
         try:
-            return Watched(Session(Process(recording.launch)), recording)
+            return RecordedServer(Session(Process(recording.launch)), recording)
         except BaseException:
             recording.close()
             raise
 
-    def fresh(self) -> Watched:
+    def take_server(self) -> RecordedServer:
         """A server that has been sent nothing. Raises TargetError."""
         watched = self._spares.take()
         # While it waited, others may have written to the folders that are watched.
         watched.recording.take()
         return watched
 
-    def note(self, watched: Watched) -> None:
+    def note_recorders(self, watched: RecordedServer) -> None:
         """Learn which recorders came to see anything: what they tell is known after a session."""
         status = watched.recording.status()
         on = [name for name, told in status.items() if told == "on"]
@@ -203,58 +203,65 @@ class Lab:
     def keep_spares(self, ahead: int) -> None:
         """From now on start so many processes ahead."""
         self._spares.close()
-        self._spares = Spares(self._start, ahead)
+        self._spares = Spares(self._start_server, ahead)
 
     def close(self) -> None:
         """End what was started ahead."""
         self._spares.close()
 
-    def hurry(self) -> None:
+    def shorten_patience(self) -> None:
         """Not wait at length again for replies that this server is known to leave out."""
         self._patience = min(self.options.patience, _HURRY)
 
-    def patience(self, *, full: bool = True) -> float:
+    def reply_patience(self, *, full: bool = True) -> float:
         """Seconds to wait for one reply: all of one's patience only where it is the first time."""
         most = self.options.patience if full else self._patience
         left = max(_HURRY, self.deadline - time.monotonic())
         return min(most, left)
 
-    def run(
-        self, prepared: Ready, facts: Facts, *, grace: float = _GRACE, full: bool = True
-    ) -> Seen:
+    def run_trial(
+        self, prepared: PreparedTrial, facts: Facts, *, grace: float = _GRACE, full: bool = True
+    ) -> Observation:
         """One trial in a fresh process, ended by force unless the trial ends stdin itself.
 
-        ``full`` is for :meth:`patience`.
+        ``full`` is for :meth:`reply_patience`.
         """
-        watched = self.fresh()
+        watched = self.take_server()
         try:
-            return self._run(watched, prepared, facts, grace, self.patience(full=full))
+            return self._run_trial_in(
+                watched, prepared, facts, grace, self.reply_patience(full=full)
+            )
         finally:
             watched.stop()
 
-    def _run(
-        self, watched: Watched, prepared: Ready, facts: Facts, grace: float, patience: float
-    ) -> Seen:
+    def _run_trial_in(
+        self,
+        watched: RecordedServer,
+        prepared: PreparedTrial,
+        facts: Facts,
+        grace: float,
+        patience: float,
+    ) -> Observation:
         began = time.monotonic()
         session, trial = watched.session, prepared.trial
-        replies = Replies(session, trial.case.version)
-        sent = self.send(session, prepared, replies)
-        complete = replies.wait(prepared.owed, patience)
-        if complete and not trial.eof and facts.policy == "continue" and _open_ended(prepared):
-            self._answers(session, prepared, facts, patience)
+        replies = ReplyTracker(session, trial.case.version)
+        sent = self.send_trial(session, prepared, replies)
+        complete = replies.wait_for(prepared.owed, patience)
+        if complete and not trial.eof and facts.policy == "continue" and _lacks_sentinel(prepared):
+            self._still_answers(session, prepared, facts, patience)
         if session.process.stdout.ended:
             session.process.wait(_DYING)
         gone = session.process.gone
-        alive = not gone and (complete or self._answers(session, prepared, facts, patience))
+        alive = not gone and (complete or self._still_answers(session, prepared, facts, patience))
         session.process.measure()
         # Where no reply is owed, only the end of stdin shows that everything was read.
         eof = trial.eof or facts.policy == "close" or not prepared.owed
         # What comes late comes soon after: how soon, the server's own pace tells.
         pace = time.monotonic() - sent
         grace = min(grace, max(_SOON, _PACES * pace)) if complete else grace
-        ending, status = self._end(session, grace, eof=eof, alive=alive)
+        ending, status = self._end_process(session, grace, eof=eof, alive=alive)
         effects = tuple(watched.recording.take())
-        return Seen(
+        return Observation(
             tuple(session.lines),
             session.tail,
             effects,
@@ -271,7 +278,7 @@ class Lab:
             times=session.process.times(),
         )
 
-    def send(self, session: Session, prepared: Ready, replies: Replies) -> float:
+    def send_trial(self, session: Session, prepared: PreparedTrial, replies: ReplyTracker) -> float:
         """Send the case; wait after each ``initialize`` that a server has to answer.
 
         Gives the time of the last write.
@@ -285,24 +292,28 @@ class Lab:
                 session.send(data[start : frame.end])
                 start = frame.end
                 keys = [(type(name), name) for name in frame.ids]
-                replies.wait(keys, self.start_patience)
+                replies.wait_for(keys, self.start_patience)
         session.send(data[start:])
         return time.monotonic()
 
     @staticmethod
-    def _answers(session: Session, prepared: Ready, facts: Facts, patience: float) -> bool:
+    def _still_answers(
+        session: Session, prepared: PreparedTrial, facts: Facts, patience: float
+    ) -> bool:
         """Whether a server that kept a reply back answers at all: asked on a line of its own.
 
         An empty line is a bad frame, so none is sent.
         """
         if facts.policy == "close":
             return not session.process.gone
-        ident = Names(LAST).ident("s")
+        ident = TrialNames(OUR_NUMBER).request_id("s")
         ends = b"" if prepared.trial.case.data.endswith(b"\n") else b"\n"
-        session.send(ends + ping(facts.version, ident).raw)
+        session.send(ends + make_ping(facts.version, ident).raw)
         return session.wait_for([ident.strip(b'"')], patience)
 
-    def _end(self, session: Session, grace: float, *, eof: bool, alive: bool) -> tuple[Ending, str]:
+    def _end_process(
+        self, session: Session, grace: float, *, eof: bool, alive: bool
+    ) -> tuple[Ending, str]:
         process = session.process
         before = process.gone
         if eof:

@@ -35,7 +35,7 @@ class _Runner:
     letters: bool = False
 
 
-def _runner(  # noqa: PLR0913 - each is a list of words
+def _make_runner(  # noqa: PLR0913 - each is a list of words
     code: str = "",
     module: str = "",
     valued: str = "",
@@ -54,13 +54,13 @@ def _runner(  # noqa: PLR0913 - each is a list of words
     )
 
 
-_SHELL = _runner("-c", valued="-o -O --rcfile --init-file", letters=True)
-_NODE = _runner(
+_SHELL = _make_runner("-c", valued="-o -O --rcfile --init-file", letters=True)
+_NODE = _make_runner(
     "-e --eval -p --print -pe",
     valued="-r --require --import --loader --experimental-loader -C --conditions --env-file "
     "--env-file-if-exists --icu-data-dir --openssl-config --input-type --title",
 )
-_NPX = _runner(
+_NPX = _make_runner(
     "-c --call",
     valued="-p --package -w --workspace --registry --prefix --cache --userconfig --loglevel",
     packages=True,
@@ -76,19 +76,21 @@ _JAVA_VALUED = (
     "-cp -classpath --class-path -p --module-path --add-modules --add-opens --add-exports"
 )
 _RUNNERS = {
-    "python": _runner("-c", "-m", "-W -X --check-hash-based-pycs", letters=True),
+    "python": _make_runner("-c", "-m", "-W -X --check-hash-based-pycs", letters=True),
     "node": _NODE,
     "npx": _NPX,
-    "uv": _runner("", "-m --module", f"{_UV_VALUED} --from", "run tool", packages=True),
-    "uvx": _runner("", "", f"{_UV_VALUED} --from -c -b --build-constraints", packages=True),
-    "bun": _runner("-e --eval -p --print", "", "-r --preload --cwd -c", "run x", packages=True),
-    "bunx": _runner("", "", "-p --package", packages=True),
-    "deno": _runner(
+    "uv": _make_runner("", "-m --module", f"{_UV_VALUED} --from", "run tool", packages=True),
+    "uvx": _make_runner("", "", f"{_UV_VALUED} --from -c -b --build-constraints", packages=True),
+    "bun": _make_runner(
+        "-e --eval -p --print", "", "-r --preload --cwd -c", "run x", packages=True
+    ),
+    "bunx": _make_runner("", "", "-p --package", packages=True),
+    "deno": _make_runner(
         "-e eval", "", "-c --config --import-map --lock -L --log-level --cert --location --seed",
         "run", packages=True,
     ),
-    "ruby": _runner("-e", "", "-I -C -E"),
-    "java": _runner("", "-m --module", _JAVA_VALUED),
+    "ruby": _make_runner("-e", "", "-I -C -E"),
+    "java": _make_runner("", "-m --module", _JAVA_VALUED),
     "bash": _SHELL,
     "sh": _SHELL,
 }  # fmt: skip
@@ -108,37 +110,37 @@ def label_of(launch: Launch) -> str:
     """
     shown = Redactor.of(launch).argv(launch.argv)
     words = [word.encode("utf-8", "replace").decode() for word in shown]
-    return (_named(words) or "command").replace("|", "-").replace("/", "-")
+    return (_name_command(words) or "command").replace("|", "-").replace("/", "-")
 
 
-def _named(words: Sequence[str]) -> str:
+def _name_command(words: Sequence[str]) -> str:
     """What is run by a command that begins with a program."""
-    name = _last(words[0]) if words else ""
-    kind = _kind(name)
+    name = _last_part(words[0]) if words else ""
+    kind = _runner_kind(name)
     if kind is None or len(words) == 1:
         return name
-    return _run_by(kind, words[1:]) or kind
+    return _name_run_by(kind, words[1:]) or kind
 
 
-def _last(word: str) -> str:
+def _last_part(word: str) -> str:
     """The end of a path; nothing where a secret is in it."""
     name = Path(word).name
     return "" if HIDDEN in name else name
 
 
-def _kind(name: str) -> str | None:
+def _runner_kind(name: str) -> str | None:
     match = _PROGRAM.fullmatch(name)
     kind = match[1].lower() if match else ""
     kind = _ALSO.get(kind, kind)
     return kind if kind in _RUNNERS else None
 
 
-def _run_by(kind: str, words: Sequence[str]) -> str:
+def _name_run_by(kind: str, words: Sequence[str]) -> str:
     """What one of the known programs is told to run, ``""`` where that has no name."""
     runner = _RUNNERS[kind]
     at = 0
     while at < len(words):
-        option, attached = _option(words[at], runner)
+        option, attached = _parse_option(words[at], runner)
         if option in runner.code:
             return ""
         if option in runner.module:
@@ -146,13 +148,13 @@ def _run_by(kind: str, words: Sequence[str]) -> str:
             return "" if HIDDEN in rest else rest
         if not attached and (option in runner.valued or option.endswith(_LISTS)):
             at += 1
-        elif not option and words[at] not in runner.verbs and _last(words[at]):
-            return _script(runner, words[at:])
+        elif not option and words[at] not in runner.verbs and _last_part(words[at]):
+            return _name_script(runner, words[at:])
         at += 1
     return ""
 
 
-def _option(word: str, runner: _Runner) -> tuple[str, str]:
+def _parse_option(word: str, runner: _Runner) -> tuple[str, str]:
     """The option that a word gives and the value within it; ``""`` for what is none.
 
     Of several letters it is the first that has a value.
@@ -166,8 +168,8 @@ def _option(word: str, runner: _Runner) -> tuple[str, str]:
     return word, ""
 
 
-def _script(runner: _Runner, words: Sequence[str]) -> str:
+def _name_script(runner: _Runner, words: Sequence[str]) -> str:
     """A file or package, or what another program is told to run by it."""
     if not runner.packages:
-        return _named(words)
-    return _named([_VERSION.sub("", _last(words[0])), *words[1:]])
+        return _name_command(words)
+    return _name_command([_VERSION.sub("", _last_part(words[0])), *words[1:]])

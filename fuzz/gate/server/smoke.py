@@ -10,27 +10,32 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from wirefence.fuzz.gate.records import Facts, Seen, Trial
-from wirefence.fuzz.gate.server.fresh import Lab, Ready, Replies, ready
+from wirefence.fuzz.gate.records import Facts, Observation, Trial
+from wirefence.fuzz.gate.server.fresh import (
+    FreshServers,
+    PreparedTrial,
+    ReplyTracker,
+    prepare_trial,
+)
 from wirefence.fuzz.gate.server.verdicts import Charge
-from wirefence.fuzz.gate.trials.generate import Maker
-from wirefence.fuzz.gate.trials.messages import Names, listing, ping
+from wirefence.fuzz.gate.trials.generate import TrialMaker
+from wirefence.fuzz.gate.trials.messages import TrialNames, make_ping, make_tools_list
 from wirefence.oracles.records import finding
 from wirefence.strategies.records import Case, Frame
 
-__all__ = ["at_the_end", "crowd", "missing_tools"]
+__all__ = ["check_end_of_stdin", "find_missing_tools", "make_crowd"]
 
 _CROWD = 24
 
 
-def crowd(maker: Maker, number: int) -> Trial:
+def make_crowd(maker: TrialMaker, number: int) -> Trial:
     """A good session with many requests at once: what a busy client has in the pipe."""
-    names = Names(number)
-    good = maker.good(number)
+    names = TrialNames(number)
+    good = maker.make_good_session(number)
     frames = list(good.case.frames[:-1])
     for at in range(_CROWD):
-        ident = f'"{names.action("q")}{chr(97 + at)}i"'.encode()
-        make = listing if at % 3 == 0 else ping
+        ident = f'"{names.action_name("q")}{chr(97 + at)}i"'.encode()
+        make = make_tools_list if at % 3 == 0 else make_ping
         frames.append(Frame(make(maker.version, ident).raw))
     return replace(
         good,
@@ -41,7 +46,7 @@ def crowd(maker: Maker, number: int) -> Trial:
     )
 
 
-def missing_tools(facts: Facts, expected: tuple[str, ...]) -> Iterator[Charge]:
+def find_missing_tools(facts: Facts, expected: tuple[str, ...]) -> Iterator[Charge]:
     """A finding for each expected tool that the server does not list."""
     for name in expected:
         if name not in facts.tools:
@@ -50,23 +55,25 @@ def missing_tools(facts: Facts, expected: tuple[str, ...]) -> Iterator[Charge]:
             yield Charge(finding("smoke", "smoke-tool", facts.label, name, text))
 
 
-def at_the_end(lab: Lab, facts: Facts, prepared: Ready) -> tuple[Seen, list[Charge]]:
+def check_end_of_stdin(
+    servers: FreshServers, facts: Facts, prepared: PreparedTrial
+) -> tuple[Observation, list[Charge]]:
     """Send a good session and end stdin at once: every reply must come, then the process must go.
 
     The handshake alone is waited for, as clients do.
     """
-    watched = lab.fresh()
+    watched = servers.take_server()
     began = time.monotonic()
     session, process = watched.session, watched.session.process
     try:
-        replies = Replies(session, prepared.trial.case.version)
-        lab.send(session, prepared, replies)
+        replies = ReplyTracker(session, prepared.trial.case.version)
+        servers.send_trial(session, prepared, replies)
         process.end_input()
-        replies.wait(prepared.owed, lab.options.patience)
-        gone = process.wait(lab.options.patience)
+        replies.wait_for(prepared.owed, servers.options.patience)
+        gone = process.wait(servers.options.patience)
         status = session.stop()
-        missing = prepared.owed - replies.look()
-        seen = Seen(
+        missing = prepared.owed - replies.read_replies()
+        seen = Observation(
             tuple(session.lines),
             session.tail,
             complete=not missing,
@@ -80,19 +87,23 @@ def at_the_end(lab: Lab, facts: Facts, prepared: Ready) -> tuple[Seen, list[Char
     charges = []
     if missing:
         text = f"{len(missing)} of {len(prepared.owed)} replies were lost at the end of stdin"
-        charges.append(_say(facts, "smoke-lost", "", text))
+        charges.append(_make_charge(facts, "smoke-lost", "", text))
     if not gone:
-        text = f"still running {lab.options.patience:g} s after its stdin ended"
-        charges.append(_say(facts, "smoke-exit", "stays", text))
+        text = f"still running {servers.options.patience:g} s after its stdin ended"
+        charges.append(_make_charge(facts, "smoke-exit", "stays", text))
     elif status.code != 0:
-        charges.append(_say(facts, "smoke-exit", str(status), f"{status} after its stdin ended"))
+        charges.append(
+            _make_charge(facts, "smoke-exit", str(status), f"{status} after its stdin ended")
+        )
     return seen, charges
 
 
-def _say(facts: Facts, rule: str, kind: str, text: str) -> Charge:
+def _make_charge(facts: Facts, rule: str, kind: str, text: str) -> Charge:
     return Charge(finding("smoke", rule, facts.label, kind, text))
 
 
-def prepared_crowd(maker: Maker, lab: Lab, facts: Facts, number: int) -> Ready:
+def prepare_crowd(
+    maker: TrialMaker, servers: FreshServers, facts: Facts, number: int
+) -> PreparedTrial:
     """The crowd, judged."""
-    return ready(crowd(maker, number), facts.contract(lab.options.profile))
+    return prepare_trial(make_crowd(maker, number), facts.make_contract(servers.options.profile))

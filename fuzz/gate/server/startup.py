@@ -1,4 +1,4 @@
-"""Noise of starting and ending: each cause of :mod:`fuzz.gate.causes` in a session of its own.
+"""Noise of starting and ending: each cause of :mod:`.startup_variants` in a session of its own.
 
 The key insight: what a plain start prints as well is no news of a cause. Lines are compared with
 those of a plain start, with dates and numbers made equal, and only what the cause added is told.
@@ -16,12 +16,17 @@ from wirefence.fuzz.gate.records import Facts, Options
 from wirefence.fuzz.gate.trials.messages import (
     INITIALIZED,
     STATELESS,
-    Names,
-    initialize,
-    listing,
-    ping,
+    TrialNames,
+    make_initialize,
+    make_ping,
+    make_tools_list,
 )
-from wirefence.fuzz.gate.trials.startup_variants import CAUSES, PLAIN, Cause, by_name
+from wirefence.fuzz.gate.trials.startup_variants import (
+    PLAIN,
+    VARIANTS,
+    StartupVariant,
+    find_variant,
+)
 from wirefence.oracles.records import Finding, finding
 from wirefence.oracles.transcript import lines_of, transcript
 from wirefence.oracles.transcript_judge import judge_reply
@@ -31,7 +36,7 @@ from wirefence.targets.command.session import Session
 from wirefence.targets.effects.counting import settled
 from wirefence.targets.records import Trace
 
-__all__ = ["Started", "Starts", "StartupFinding", "cause_of", "startup_findings"]
+__all__ = ["StartupFinding", "StartupRun", "StartupRunner", "startup_findings", "variant_of"]
 
 _NUMBER = 999_990
 _LAST_WORDS = 0.3
@@ -40,10 +45,10 @@ _KIND = "startup-"
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartupRun:
     """What was seen of one start: raw streams, whether every request was answered, and the end."""
 
-    cause: Cause
+    cause: StartupVariant
     launch: Launch
     stdin: bytes
     stdout: bytes
@@ -58,76 +63,76 @@ class StartupFinding:
     """A finding, the start that showed it, and the first offending bytes, raw."""
 
     finding: Finding
-    started: Started
+    run: StartupRun
     offending: bytes
 
 
-def cause_of(found: Finding) -> Cause | None:
+def variant_of(found: Finding) -> StartupVariant | None:
     """The cause that a finding names; ``None`` for findings that are not of starts."""
     kind = found.signature.rpartition("|")[2]
-    return by_name(kind.removeprefix(_KIND)) if kind.startswith(_KIND) else None
+    return find_variant(kind.removeprefix(_KIND)) if kind.startswith(_KIND) else None
 
 
 def startup_findings(
-    launch: Launch, facts: Facts, options: Options, causes: Sequence[Cause] = CAUSES
+    launch: Launch, facts: Facts, options: Options, causes: Sequence[StartupVariant] = VARIANTS
 ) -> Iterator[StartupFinding]:
     """Try each cause in turn; give what it adds to a plain start.
 
     What a plain start shows is left to the trials. Stopping early is fine: nothing stays behind.
     Raises TargetError where a command cannot be started.
     """
-    starts = Starts(launch, facts, options)
+    starts = StartupRunner(launch, facts, options)
     try:
         for cause in causes:
-            yield from starts.findings(cause)
+            yield from starts.judge_variant(cause)
     finally:
         starts.close()
 
 
-class Starts:
+class StartupRunner:
     """Starts of one launch under one cause after another, compared with a plain one.
 
-    ``ahead`` is how many of those that :meth:`expect` names are begun before their turn.
+    ``ahead`` is how many of those that :meth:`start_ahead` names are begun before their turn.
     """
 
     def __init__(self, launch: Launch, facts: Facts, options: Options, *, ahead: int = 0) -> None:
         self._launch, self._facts, self._options = launch, facts, options
         self._ahead = ahead
-        self._coming: deque[Cause] = deque()
+        self._coming: deque[StartupVariant] = deque()
         self._begun: dict[str, Session] = {}
-        self._plain: Started | None = None
+        self._plain: StartupRun | None = None
 
-    def expect(self, causes: Iterable[Cause]) -> None:
+    def start_ahead(self, causes: Iterable[StartupVariant]) -> None:
         """Say which causes will be asked for, in order. Raises TargetError."""
         self._coming.extend(causes)
-        self._fill()
+        self._start_next()
 
-    def findings(self, cause: Cause) -> list[StartupFinding]:
+    def judge_variant(self, cause: StartupVariant) -> list[StartupFinding]:
         """What a cause adds to a plain start. Raises TargetError.
 
         One that others share is charged only with what none of them shows alone.
         """
-        found = self._of(cause)
-        alone = [each for part in cause.parts if found for each in self._of(part)]
+        found = self._compare_with_plain(cause)
+        alone = [each for part in cause.parts if found for each in self._compare_with_plain(part)]
         return alone or found
 
-    def _of(self, cause: Cause) -> list[StartupFinding]:
-        plain = self._plain = self._plain or self._run(PLAIN)
-        started = self._run(cause)
-        known = _pieces(plain.stdout) + (_pieces(plain.stderr) if cause.merges else [])
+    def _compare_with_plain(self, cause: StartupVariant) -> list[StartupFinding]:
+        plain = self._plain = self._plain or self._run_variant(PLAIN)
+        started = self._run_variant(cause)
+        known = _split_output(plain.stdout) + (_split_output(plain.stderr) if cause.merges else [])
         usual = {settled(line) for line in known}
-        return list(_judge(started, usual, self._facts, plain))
+        return list(_judge_run(started, usual, self._facts, plain))
 
-    def _run(self, cause: Cause) -> Started:
+    def _run_variant(self, cause: StartupVariant) -> StartupRun:
         """One session under one cause, to its end."""
-        session = self._begun.pop(cause.name, None) or self._begin(cause)
+        session = self._begun.pop(cause.name, None) or self._start_server(cause)
         process = session.process
         try:
-            self._fill()
-            answered = _converse(session, cause, self._facts, self._options)
+            self._start_next()
+            answered = _hold_session(session, cause, self._facts, self._options)
         finally:
             status = process.stop()
-        return Started(
+        return StartupRun(
             cause,
             process.launch,
             bytes(process.sent),
@@ -138,16 +143,16 @@ class Starts:
             process.times(),
         )
 
-    def _begin(self, cause: Cause) -> Session:
+    def _start_server(self, cause: StartupVariant) -> Session:
         session = Session(Process(cause.change(self._launch)))
         if cause.end == "eof-at-once":
             session.process.end_input()
         return session
 
-    def _fill(self) -> None:
+    def _start_next(self) -> None:
         while self._coming and len(self._begun) < self._ahead:
             cause = self._coming.popleft()
-            self._begun[cause.name] = self._begin(cause)
+            self._begun[cause.name] = self._start_server(cause)
 
     def close(self) -> None:
         """End those that were not asked for."""
@@ -156,72 +161,75 @@ class Starts:
             self._begun.popitem()[1].stop()
 
 
-def _converse(session: Session, cause: Cause, facts: Facts, options: Options) -> bool:
+def _hold_session(session: Session, cause: StartupVariant, facts: Facts, options: Options) -> bool:
     """Open a session, ask twice, end it; say whether all was answered that had to be."""
     if cause.idle:
         session.linger(cause.idle - (time.monotonic() - session.process.began))
     if cause.end == "eof-at-once":
-        _finish(session, options)
+        _end_stdin(session, options)
         return True
-    names = Names(_NUMBER)
-    answered = _greet(session, names, facts, options)
-    asked = listing(facts.version, names.ident("l")).raw + ping(facts.version, names.ident("s")).raw
+    names = TrialNames(_NUMBER)
+    answered = _send_handshake(session, names, facts, options)
+    asked = (
+        make_tools_list(facts.version, names.request_id("l")).raw
+        + make_ping(facts.version, names.request_id("s")).raw
+    )
     session.send(asked)
     if cause.signal is not None and cause.end in ("signal", "crash"):
         session.process.send_signal(cause.signal)
-        _ended(session, options)
+        _wait_for_end(session, options)
         return True
-    wanted = [_plain(names.ident("l")), _plain(names.ident("s"))]
+    wanted = [_bare_id(names.request_id("l")), _bare_id(names.request_id("s"))]
     answered = answered and session.wait_for(wanted, options.patience)
-    _finish(session, options)
+    _end_stdin(session, options)
     return answered
 
 
-def _plain(ident: bytes) -> bytes:
+def _bare_id(ident: bytes) -> bytes:
     return ident.strip(b'"')
 
 
-def _greet(session: Session, names: Names, facts: Facts, options: Options) -> bool:
+def _send_handshake(session: Session, names: TrialNames, facts: Facts, options: Options) -> bool:
     if facts.version == STATELESS:
         return True
-    hello = initialize(f'"{facts.version}"'.encode(), names.ident("h"))
+    hello = make_initialize(f'"{facts.version}"'.encode(), names.request_id("h"))
     session.send(hello.raw)
-    answered = session.wait_for([_plain(names.ident("h"))], options.start_patience)
+    answered = session.wait_for([_bare_id(names.request_id("h"))], options.start_patience)
     session.send(INITIALIZED.raw)
     return answered
 
 
-def _finish(session: Session, options: Options) -> None:
+def _end_stdin(session: Session, options: Options) -> None:
     """End stdin and take what comes until the server is gone; some never go."""
     session.process.end_input()
-    _ended(session, options)
+    _wait_for_end(session, options)
 
 
-def _ended(session: Session, options: Options) -> None:
+def _wait_for_end(session: Session, options: Options) -> None:
     """Wait for the end of the process itself: its stdout may end before, or be held by others."""
-    if session.process.wait(_patience(options)):
+    if session.process.wait(_end_patience(options)):
         session.linger(_LAST_WORDS)
 
 
-def _patience(options: Options) -> float:
+def _end_patience(options: Options) -> float:
     """How long to wait for an end, in seconds: some servers ignore both EOF and signals."""
     return min(options.patience, _END)
 
 
-def _pieces(stdout: bytes) -> list[bytes]:
+def _split_output(stdout: bytes) -> list[bytes]:
     """Complete lines, empty ones too, and what stands after the last LF."""
     *lines, tail = stdout.split(b"\n")
     return [*lines, tail] if tail else lines
 
 
-def _judge(
-    started: Started, usual: set[bytes], facts: Facts, plain: Started
+def _judge_run(
+    started: StartupRun, usual: set[bytes], facts: Facts, plain: StartupRun
 ) -> Iterator[StartupFinding]:
     """Findings of one start, one for each rule; stdout counts whatever the exit code was."""
     kind = _KIND + started.cause.name
     news = b"".join(
         piece + b"\n" if whole else piece
-        for piece, whole in _parts(started.stdout)
+        for piece, whole in _split_with_ends(started.stdout)
         if settled(piece) not in usual
     )
     said = [judge_reply(line, facts.version) for line in lines_of(news)]
@@ -238,7 +246,7 @@ def _judge(
         yield StartupFinding(made, started, started.stdout[-200:])
 
 
-def _parts(stdout: bytes) -> Iterator[tuple[bytes, bool]]:
+def _split_with_ends(stdout: bytes) -> Iterator[tuple[bytes, bool]]:
     """Pieces of stdout, each with whether a LF ended it."""
     lines = lines_of(stdout)
     yield from ((line, True) for line in lines)

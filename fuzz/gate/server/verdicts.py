@@ -12,11 +12,24 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wirefence.fuzz.gate.records import Facts, Seen
-from wirefence.fuzz.gate.server.frame_owners import Owners
-from wirefence.fuzz.gate.server.fresh import Key, Ready, is_owed, responses, shown, spelled
-from wirefence.fuzz.gate.server.shown_values import arguments_of, in_words, names_in
-from wirefence.fuzz.gate.trials.messages import LAST, TOKEN, anonymous, numbers_in, tokens_in
+from wirefence.fuzz.gate.records import Facts, Observation
+from wirefence.fuzz.gate.server.fresh import (
+    PreparedTrial,
+    TypedId,
+    describe_id,
+    is_owed,
+    list_responses,
+    spell_id,
+)
+from wirefence.fuzz.gate.server.reply_matching import ReplyMatcher
+from wirefence.fuzz.gate.server.value_text import describe_value, find_names, read_arguments
+from wirefence.fuzz.gate.trials.messages import (
+    OUR_NUMBER,
+    TOKEN,
+    numbers_in,
+    strip_names,
+    tokens_in,
+)
 from wirefence.fuzz.text import last_words
 from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
 from wirefence.oracles.records import Finding, FrameVerdict, ReplyVerdict, finding
@@ -27,7 +40,7 @@ from wirefence.targets.effects.counting import Kind, counts, surplus
 from wirefence.targets.effects.records import Observed
 from wirefence.targets.records import Trace
 
-__all__ = ["ACTING", "UNUSABLE", "Charge", "acted", "judge", "nameless", "usable"]
+__all__ = ["ACTING", "UNUSABLE", "Charge", "has_acted", "is_usable", "judge_trial", "list_unnamed"]
 
 _TELLTALE = {"initialize": "protocolVersion", "tools/list": "tools", "tools/call": "content"}
 ACTING = ("act-rejected", "act-after-close", "act-twice", "reply-to-rejected", "act-unfounded")
@@ -46,21 +59,21 @@ class Charge:
     offending: bytes = b""
 
 
-def acted(charges: Sequence[Charge]) -> bool:
+def has_acted(charges: Sequence[Charge]) -> bool:
     """Whether something was processed that had to be rejected."""
     return any(charge.finding.rule in ACTING for charge in charges)
 
 
-def usable(charges: Sequence[Charge]) -> bool:
+def is_usable(charges: Sequence[Charge]) -> bool:
     """Whether the good request after the bad frame was served."""
     return not any(charge.finding.rule in UNUSABLE for charge in charges)
 
 
-def judge(
-    prepared: Ready,
-    seen: Seen,
+def judge_trial(
+    prepared: PreparedTrial,
+    seen: Observation,
     facts: Facts,
-    control: Seen | None = None,
+    control: Observation | None = None,
     most: Counter[Kind] | None = None,
 ) -> list[Charge]:
     """Every rule that was broken, each signature once.
@@ -69,308 +82,326 @@ def judge(
     nothing is said about state, and effects are counted only where they carry a name. ``most`` is
     how often good sessions were seen to have each effect without a name.
     """
-    bench = _Bench(prepared, seen, facts, control)
+    bench = _TrialJudge(prepared, seen, facts, control)
     charges = [
-        *bench.replies(),
-        *bench.effects(),
-        *bench.stdout(),
-        *bench.life(),
-        *(bench.state() if control else ()),
+        *bench.judge_replies(),
+        *bench.judge_effects(),
+        *bench.judge_stdout(),
+        *bench.judge_liveness(),
+        *(bench.judge_state() if control else ()),
     ]
-    if control and seen.fresh and not acted(charges):
-        charges += bench.unnamed(most or Counter())
+    if control and seen.fresh and not has_acted(charges):
+        charges += bench.judge_unnamed_effects(most or Counter())
     first: dict[str, Charge] = {}
     for charge in charges:
         first.setdefault(charge.finding.signature, charge)
     return list(first.values())
 
 
-class _Bench:
+class _TrialJudge:
     """One judgement in the making: the replies by typed id, and the frames by what is theirs."""
 
     def __init__(
-        self, prepared: Ready, seen: Seen, facts: Facts, control: Seen | None = None
+        self,
+        prepared: PreparedTrial,
+        seen: Observation,
+        facts: Facts,
+        control: Observation | None = None,
     ) -> None:
         self.case, self.number = prepared.trial.case, prepared.trial.number
         self.frames = [f for f in prepared.judgement.frames if f.start >= seen.since]
         self.owed = prepared.owed
-        self.seen, self.facts, self.control = seen, facts, control
-        self.said = [judge_reply(line, self.case.version) for line in seen.lines]
-        self.owners = Owners(self.case.data, self.frames)
-        self.answers: dict[Key, list[tuple[ReplyVerdict, bytes]]] = {}
-        self.nameless: list[tuple[ReplyVerdict, bytes]] = []
-        for verdict, line in zip(self.said, seen.lines, strict=True):
-            for reply in responses(verdict):
+        self.observed, self.facts, self.control = seen, facts, control
+        self.verdicts = [judge_reply(line, self.case.version) for line in seen.lines]
+        self.owners = ReplyMatcher(self.case.data, self.frames)
+        self.answers: dict[TypedId, list[tuple[ReplyVerdict, bytes]]] = {}
+        self.without_id: list[tuple[ReplyVerdict, bytes]] = []
+        for verdict, line in zip(self.verdicts, seen.lines, strict=True):
+            for reply in list_responses(verdict):
                 if reply.id is None:
-                    self.nameless.append((reply, line))
+                    self.without_id.append((reply, line))
                 else:
                     self.answers.setdefault((type(reply.id), reply.id), []).append((reply, line))
 
-    def say(self, oracle: str, rule: str, kind: str, text: str, raw: bytes = b"") -> Charge:
+    def make_charge(self, oracle: str, rule: str, kind: str, text: str, raw: bytes = b"") -> Charge:
         return Charge(finding(oracle, rule, self.facts.label, kind, text), raw)
 
-    def waived(self, frame: FrameVerdict) -> bool:
+    def is_waived(self, frame: FrameVerdict) -> bool:
         """Whether the tool's own schema says more about the arguments than the judge can."""
         return frame.rule in ("tool-arguments", "tool-unknown-argument") and not self.facts.declared
 
-    def replies(self) -> Iterator[Charge]:
-        for request in self._requests():
+    def judge_replies(self) -> Iterator[Charge]:
+        for request in self._list_owed():
             for name in request.ids:
-                yield from self._owed(request, (type(name), name))
+                yield from self._judge_owed_reply(request, (type(name), name))
         for key, got in self.answers.items():
-            if key not in self.owed and LAST not in numbers_in(spelled(key)):
-                yield from self._stray(key, got)
+            if key not in self.owed and OUR_NUMBER not in numbers_in(spell_id(key)):
+                yield from self._judge_stray_reply(key, got)
         rejected = sum(frame.reply == "optional-error" for frame in self.frames)
-        if self.nameless and not rejected:
+        if self.without_id and not rejected:
             text = "an error reply that answers no request"
-            yield self.say("reply", "reply-id", "null id", text, self.nameless[0][1])
+            yield self.make_charge("reply", "reply-id", "null id", text, self.without_id[0][1])
 
-    def _requests(self) -> Iterator[FrameVerdict]:
+    def _list_owed(self) -> Iterator[FrameVerdict]:
         """What is owed a reply: frames, and of a batch its members."""
         for frame in self.frames:
             if is_owed(frame):
                 yield from frame.members or (frame,)
 
-    def _owed(self, frame: FrameVerdict, key: Key) -> Iterator[Charge]:
+    def _judge_owed_reply(self, frame: FrameVerdict, key: TypedId) -> Iterator[Charge]:
         got = self.answers.get(key, [])
-        shared = self.owners.shares(key)
+        shared = self.owners.is_shared(key)
         if not got:
-            yield from self._missing(frame)
+            yield from self._judge_missing_reply(frame)
         elif len(got) > 1 and not shared:
-            text = f"{len(got)} replies to id {shown(key)}"
-            yield self.say("reply", "reply-twice", frame.method, text, got[1][1])
+            text = f"{len(got)} replies to id {describe_id(key)}"
+            yield self.make_charge("reply", "reply-twice", frame.method, text, got[1][1])
         elif len(got) > 1 and sum(reply.is_result for reply, _ in got) > 1:
-            yield self._processed(self.owners.rejected_with(key), got[-1][1])
+            yield self._charge_processed(self.owners.find_rejected(key), got[-1][1])
         for reply, line in got[:1]:
-            yield from self._answer(frame, reply, line)
+            yield from self._judge_reply(frame, reply, line)
 
-    def _answered(self, frame: FrameVerdict) -> bool:
+    def _is_answered(self, frame: FrameVerdict) -> bool:
         """Whether nothing that is owed to a frame is missing."""
         return not is_owed(frame) or all((type(name), name) in self.answers for name in frame.ids)
 
-    def _missing(self, frame: FrameVerdict) -> Iterator[Charge]:
-        if not self.seen.alive or self.seen.ending != "open":
+    def _judge_missing_reply(self, frame: FrameVerdict) -> Iterator[Charge]:
+        if not self.observed.alive or self.observed.ending != "open":
             return  # told by life()
         rejected = [f for f in self.frames if f.reply == "optional-error" and f.start < frame.start]
         if rejected:
             text = f"no reply to {frame.method} after a frame that breaks {rejected[-1].rule}"
-            yield self.say("session", "session-resync", rejected[-1].rule, text)
+            yield self.make_charge("session", "session-resync", rejected[-1].rule, text)
         else:
-            text = f"no reply to {frame.method} within {self.seen.seconds:.1f} s"
-            yield self.say("reply", "reply-missing", frame.method, text)
+            text = f"no reply to {frame.method} within {self.observed.seconds:.1f} s"
+            yield self.make_charge("reply", "reply-missing", frame.method, text)
 
-    def _answer(self, frame: FrameVerdict, reply: ReplyVerdict, line: bytes) -> Iterator[Charge]:
+    def _judge_reply(
+        self, frame: FrameVerdict, reply: ReplyVerdict, line: bytes
+    ) -> Iterator[Charge]:
         if not reply.is_result:
             if frame.reply == "result" and frame.kind == "request" and self.control is None:
-                text = f"error {in_words(reply.code)} for a good {frame.method}"
-                yield self.say("reply", "reply-code", "error for a good request", text, line)
+                text = f"error {describe_value(reply.code)} for a good {frame.method}"
+                yield self.make_charge(
+                    "reply", "reply-code", "error for a good request", text, line
+                )
             return
-        result = _result(reply)
-        if frame.rule and frame.rule != "mcp-method" and not self.waived(frame):
-            if not _failed(result):
-                yield self._refused(frame, line)
+        result = _get_result(reply)
+        if frame.rule and frame.rule != "mcp-method" and not self.is_waived(frame):
+            if not _tool_failed(result):
+                yield self._charge_success(frame, line)
             return
         telltale = _TELLTALE.get(frame.method)
         if telltale and telltale not in result and not frame.rule:
             text = f"a {frame.method} result without {telltale}"
-            yield self.say("reply", "reply-id", "crossed", text, line)
+            yield self.make_charge("reply", "reply-id", "crossed", text, line)
 
-    def _refused(self, frame: FrameVerdict, line: bytes) -> Charge:
+    def _charge_success(self, frame: FrameVerdict, line: bytes) -> Charge:
         text = f"{frame.method} was answered with success where {frame.rule} refuses it"
         if frame.method == "tools/call":
-            return self.say("non-action", "act-rejected", frame.rule, text, line)
-        return self.say("reply", "reply-code", f"{frame.rule} result", text, line)
+            return self.make_charge("non-action", "act-rejected", frame.rule, text, line)
+        return self.make_charge("reply", "reply-code", f"{frame.rule} result", text, line)
 
-    def _stray(self, key: Key, got: list[tuple[ReplyVerdict, bytes]]) -> Iterator[Charge]:
+    def _judge_stray_reply(
+        self, key: TypedId, got: list[tuple[ReplyVerdict, bytes]]
+    ) -> Iterator[Charge]:
         """Replies with an id that no accepted request has."""
         results = [(reply, line) for reply, line in got if reply.is_result]
-        owner = self.owners.of(key, by_elimination=bool(results))
+        owner = self.owners.match_reply(key, by_elimination=bool(results))
         reply, line = results[0] if results else got[0]
         if owner is None:
-            text = f"a reply to id {shown(key)}, which no request has"
-            yield self.say("reply", "reply-id", "unknown", text, line)
+            text = f"a reply to id {describe_id(key)}, which no request has"
+            yield self.make_charge("reply", "reply-id", "unknown", text, line)
         elif results:
-            yield self._processed(owner, line, acting=_acting(reply))
+            yield self._charge_processed(owner, line, acting=_tool_succeeded(reply))
         elif owner.accepted or owner.reply != "optional-error":
-            text = f"an error for {shown(key)}, which is no message but a part of one"
-            yield self.say("reply", "reply-id", "hidden in an accepted frame", text, line)
+            text = f"an error for {describe_id(key)}, which is no message but a part of one"
+            yield self.make_charge("reply", "reply-id", "hidden in an accepted frame", text, line)
 
-    def _processed(self, owner: FrameVerdict | None, line: bytes, *, acting: bool = True) -> Charge:
+    def _charge_processed(
+        self, owner: FrameVerdict | None, line: bytes, *, acting: bool = True
+    ) -> Charge:
         """A frame that had to be rejected was answered by a result: the strongest evidence."""
         why = owner.rule if owner and owner.rule else "hidden in an accepted frame"
         calls = owner is None or owner.method in ("tools/call", "") or owner.accepted
-        text = f"a result for {_what(why)}"
+        text = f"a result for {_describe_reason(why)}"
         if why == "life-closed":
-            return self.say("non-action", "act-after-close", "", text, line)
+            return self.make_charge("non-action", "act-after-close", "", text, line)
         if calls and acting:
-            return self.say("non-action", "act-rejected", why, text, line)
-        return self.say("reply", "reply-to-rejected", why, text, line)
+            return self.make_charge("non-action", "act-rejected", why, text, line)
+        return self.make_charge("reply", "reply-to-rejected", why, text, line)
 
-    def effects(self) -> Iterator[Charge]:
+    def judge_effects(self) -> Iterator[Charge]:
         """Effects that carry a name: each must be of a call that was granted, once."""
-        granted = self._granted()
+        granted = self._list_granted_names()
         done: Counter[tuple[bytes, str, str]] = Counter()
-        for effect in self.seen.effects:
-            for token in sorted(tokens_in(effect.detail) | _carried(effect.content)):
+        for effect in self.observed.effects:
+            for token in sorted(tokens_in(effect.detail) | _names_carried(effect.content)):
                 if self.number not in numbers_in(token):
                     continue  # another session wrote to the same place
                 if token in granted:
                     done[token, effect.recorder, effect.kind] += 1
                 elif not token.endswith(b"i"):
-                    yield self._unowned(token, effect)
-        yield from self._often(done)
+                    yield self._charge_effect(token, effect)
+        yield from self._judge_effect_counts(done)
 
-    def _granted(self) -> set[bytes]:
+    def _list_granted_names(self) -> set[bytes]:
         granted: set[bytes] = set()
         for frame in self.frames:
             raw = self.case.data[frame.start : frame.end]
             for call in frame.calls:
-                granted |= names_in(call.arguments, raw)
-            if self.waived(frame):
-                granted |= names_in(arguments_of(raw), raw)
+                granted |= find_names(call.arguments, raw)
+            if self.is_waived(frame):
+                granted |= find_names(read_arguments(raw), raw)
         return granted
 
-    def _unowned(self, token: bytes, effect: Observed) -> Charge:
-        owner = self.owners.holding(token)
+    def _charge_effect(self, token: bytes, effect: Observed) -> Charge:
+        owner = self.owners.find_frame_with(token)
         why = owner.rule if owner and owner.rule else "hidden in an accepted frame"
-        text = f"{effect.kind} by {effect.recorder} for {_what(why)}"
+        text = f"{effect.kind} by {effect.recorder} for {_describe_reason(why)}"
         if why == "life-closed":
-            return self.say("non-action", "act-after-close", "", text, effect.detail)
-        return self.say("non-action", "act-rejected", why, text, effect.detail)
+            return self.make_charge("non-action", "act-after-close", "", text, effect.detail)
+        return self.make_charge("non-action", "act-rejected", why, text, effect.detail)
 
-    def _often(self, done: Counter[tuple[bytes, str, str]]) -> Iterator[Charge]:
+    def _judge_effect_counts(self, done: Counter[tuple[bytes, str, str]]) -> Iterator[Charge]:
         """A call acts as often as the probe of the control session did, neither more nor less."""
         if self.control is None:
             return
         usual: Counter[tuple[str, str]] = Counter()
         for effect in self.control.effects:
-            for token in tokens_in(effect.detail) | _carried(effect.content):
+            for token in tokens_in(effect.detail) | _names_carried(effect.content):
                 if token.endswith(b"p"):
                     usual[effect.recorder, effect.kind] += 1
         for (token, recorder, kind), count in done.items():
             once = usual[recorder, kind]
             if token.endswith(b"p") and once and count > once:
                 text = f"{count} effects of one call, {once} in a control session"
-                yield self.say("non-action", "act-twice", kind, text, token)
+                yield self.make_charge("non-action", "act-twice", kind, text, token)
         missing = set(usual) - {what[1:] for what in done if what[0].endswith(b"p")}
         if missing and self._probe_succeeded():
             recorder, kind = min(missing)
             text = f"answered with success, but no {kind} was seen by {recorder}"
-            yield self.say("non-action", "act-missing", kind, text)
+            yield self.make_charge("non-action", "act-missing", kind, text)
 
     def _probe_succeeded(self) -> bool:
         return any(
-            spelled(key).endswith(b"pi") and _acting(reply)
+            spell_id(key).endswith(b"pi") and _tool_succeeded(reply)
             for key, got in self.answers.items()
             for reply, _ in got
         )
 
-    def unnamed(self, most: Counter[Kind]) -> Iterator[Charge]:
+    def judge_unnamed_effects(self, most: Counter[Kind]) -> Iterator[Charge]:
         """Effects without a name, counted against the control session and other good ones."""
         assert self.control is not None
-        extra = surplus(counts(nameless(self.seen)), counts(nameless(self.control)) | most)
+        extra = surplus(
+            counts(list_unnamed(self.observed)), counts(list_unnamed(self.control)) | most
+        )
         for (recorder, kind, detail), count in sorted(extra.items()):
             text = f"{count} more than in a control session: {kind} by {recorder}, {detail!r}"
-            yield self.say("non-action", "act-unfounded", kind, text, detail)
+            yield self.make_charge("non-action", "act-unfounded", kind, text, detail)
 
-    def stdout(self) -> Iterator[Charge]:
+    def judge_stdout(self) -> Iterator[Charge]:
         """Every byte of stdout belongs to a permitted message."""
         # A method that the schema doesn't know is no impurity: servers may extend the protocol.
-        said = [v if v.rule != "mcp-method" else ReplyVerdict("", v.kind) for v in self.said]
-        whole = b"".join(line + b"\n" for line in self.seen.lines) + self.seen.tail
+        said = [v if v.rule != "mcp-method" else ReplyVerdict("", v.kind) for v in self.verdicts]
+        whole = b"".join(line + b"\n" for line in self.observed.lines) + self.observed.tail
         for found in transcript(Trace(self.facts.label, whole, ()), said):
-            bad = next((x for x, v in zip(self.seen.lines, said, strict=True) if v.rule), b"")
-            yield Charge(found, bad or self.seen.tail)
-        leak = next((x for x in self.seen.lines if b"Traceback (most recent" in x), b"")
+            bad = next((x for x, v in zip(self.observed.lines, said, strict=True) if v.rule), b"")
+            yield Charge(found, bad or self.observed.tail)
+        leak = next((x for x in self.observed.lines if b"Traceback (most recent" in x), b"")
         if leak:
-            yield self.say("reply", "reply-leak", "traceback", "a traceback is in a reply", leak)
+            yield self.make_charge(
+                "reply", "reply-leak", "traceback", "a traceback is in a reply", leak
+            )
 
-    def life(self) -> Iterator[Charge]:
+    def judge_liveness(self) -> Iterator[Charge]:
         """No crash, no exit before the end of stdin, no hang, no memory without bound."""
-        ending = self.seen.ending
+        ending = self.observed.ending
         rejected = [f.rule for f in self.frames if f.reply == "optional-error"]
         why = rejected[0] if rejected else ""
         closed = self.facts.policy == "close" and bool(rejected)
         if ending == "crashed" or (ending == "exited" and not closed):
-            words = last_words(self.seen.stderr)
-            text = f"the server ended ({self.seen.status}) before its stdin did{words}"
-            kind = f"{self.seen.status} {why}".strip()
-            yield self.say("liveness", "live-crash", kind, text)
+            words = last_words(self.observed.stderr)
+            text = f"the server ended ({self.observed.status}) before its stdin did{words}"
+            kind = f"{self.observed.status} {why}".strip()
+            yield self.make_charge("liveness", "live-crash", kind, text)
         elif ending == "hung" and not closed:
             asked = next(
-                (f.method for f in self.frames if not self._answered(f)), "the last request"
+                (f.method for f in self.frames if not self._is_answered(f)), "the last request"
             )
-            text = f"no answer to {asked} within {self.seen.seconds:.1f} s"
-            yield self.say("liveness", "live-hang", why, text)
+            text = f"no answer to {asked} within {self.observed.seconds:.1f} s"
+            yield self.make_charge("liveness", "live-hang", why, text)
         usual = self.control.peak_bytes if self.control else self.facts.peak_bytes
         bound = usual + MEMORY_SLACK + MEMORY_PER_BYTE * len(self.case.data)
-        if self.seen.peak_bytes > bound:
-            text = f"{self.seen.peak_bytes:,} bytes at peak for {len(self.case.data):,} of input"
-            yield self.say("liveness", "live-memory", "", text)
+        if self.observed.peak_bytes > bound:
+            text = (
+                f"{self.observed.peak_bytes:,} bytes at peak for {len(self.case.data):,} of input"
+            )
+            yield self.make_charge("liveness", "live-memory", "", text)
 
-    def state(self) -> Iterator[Charge]:
+    def judge_state(self) -> Iterator[Charge]:
         """What follows a rejected frame is answered as if that frame had never come."""
         assert self.control is not None
         usual = {
-            anonymous(spelled((str, reply.id))): (reply, line)
+            strip_names(spell_id((str, reply.id))): (reply, line)
             for line in self.control.lines
-            for reply in responses(judge_reply(line, self.case.version))
+            for reply in list_responses(judge_reply(line, self.case.version))
             if reply.id is not None
         }
         for key, got in self.answers.items():
-            name = anonymous(spelled(key))
+            name = strip_names(spell_id(key))
             if key in self.owed and name in usual:
                 reply, line = got[0]
                 known, other = usual[name]
-                if difference := _difference(reply, known):
+                if difference := _describe_difference(reply, known):
                     text = f"{difference}; without the rejected frame: {other!r}"
-                    frame = self.owners.asking(key)
+                    frame = self.owners.find_request(key)
                     method = frame.method if frame else ""
-                    yield self.say("session", "session-state", method, text, line)
+                    yield self.make_charge("session", "session-state", method, text, line)
 
 
-def nameless(seen: Seen) -> list[Observed]:
+def list_unnamed(seen: Observation) -> list[Observed]:
     """Effects that bear no name of ours and are no writing of recorders."""
     return [
         e for e in seen.effects if not tokens_in(e.detail + e.content) and _OUR_OWN not in e.detail
     ]
 
 
-def _what(why: str) -> str:
+def _describe_reason(why: str) -> str:
     return f"a frame that breaks {why}" if why in BY_ID else f"what is {why}"
 
 
-def _difference(reply: ReplyVerdict, control: ReplyVerdict) -> str:
+def _describe_difference(reply: ReplyVerdict, control: ReplyVerdict) -> str:
     """How a reply differs from that of the control session; ``""`` where it doesn't."""
     if reply.is_result != control.is_result:
-        return "a result" if reply.is_result else f"error {in_words(reply.code)}"
+        return "a result" if reply.is_result else f"error {describe_value(reply.code)}"
     if not reply.is_result:
-        return f"error {in_words(reply.code)}" if reply.code != control.code else ""
-    one, other = _result(reply), _result(control)
+        return f"error {describe_value(reply.code)}" if reply.code != control.code else ""
+    one, other = _get_result(reply), _get_result(control)
     if one.get("protocolVersion") != other.get("protocolVersion"):
-        return f"version {in_words(one.get('protocolVersion'))}"
-    if _failed(one) != _failed(other):
-        return "the tool failed" if _failed(one) else "the tool succeeded"
+        return f"version {describe_value(one.get('protocolVersion'))}"
+    if _tool_failed(one) != _tool_failed(other):
+        return "the tool failed" if _tool_failed(one) else "the tool succeeded"
     return "other members" if one.keys() != other.keys() else ""
 
 
-def _result(reply: ReplyVerdict) -> dict[str, object]:
+def _get_result(reply: ReplyVerdict) -> dict[str, object]:
     value = reply.value if isinstance(reply.value, dict) else {}
     result = value.get("result")
     return result if isinstance(result, dict) else {}
 
 
-def _failed(result: dict[str, object]) -> bool:
+def _tool_failed(result: dict[str, object]) -> bool:
     return result.get("isError") is True
 
 
-def _acting(reply: ReplyVerdict) -> bool:
+def _tool_succeeded(reply: ReplyVerdict) -> bool:
     """Whether a result is that of a tool which did its work."""
-    result = _result(reply)
-    return "content" in result and not _failed(result)
+    result = _get_result(reply)
+    return "content" in result and not _tool_failed(result)
 
 
-def _carried(content: bytes) -> set[bytes]:
+def _names_carried(content: bytes) -> set[bytes]:
     """Names in what an effect carried, unless that is a log of the frame itself."""
     if b"jsonrpc" in content or b"tools/" in content:
         return set()

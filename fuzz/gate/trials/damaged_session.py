@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from wirefence.fuzz.gate.records import Place
-from wirefence.fuzz.gate.trials.messages import Names, Wording, initialize
+from wirefence.fuzz.gate.trials.messages import ToolWording, TrialNames, make_initialize
 from wirefence.strategies.damage import Operator, Scene
 from wirefence.strategies.records import Frame, Version
 from wirefence.strategies.source import Source
 
-__all__ = ["Ground", "Made", "tempting"]
+__all__ = ["DamagedSession", "GoodSession", "is_tempting"]
 
 _FEW = 3
 _AT: Mapping[str, int] = {"before": 0, "within": 1}
@@ -27,7 +27,7 @@ _LENIENT = json.JSONDecoder(strict=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DamagedSession:
     """A damaged session in abstract words, without a sentinel; ``cuts`` as in a case."""
 
     frames: tuple[Frame, ...]
@@ -37,12 +37,12 @@ class Made:
 
 
 @dataclass(slots=True)
-class Ground:
+class GoodSession:
     """The handshake and the good requests of one trial, and at which place damage is done."""
 
-    wording: Wording
+    wording: ToolWording
     version: Version
-    names: Names
+    names: TrialNames
     opening: tuple[Frame, ...]
     place: Place = "after"
     probe: Frame = field(init=False)
@@ -51,20 +51,20 @@ class Ground:
     _good: set[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.probe = self._call("p")
+        self.probe = self._make_call("p")
         self._more = self._every_target()
         self._good = {frame.raw for frame in (*self.opening, self.probe)}
 
-    def damaged(self, operator: Operator, sources: Iterable[Source]) -> Made | None:
+    def apply_damage(self, operator: Operator, sources: Iterable[Source]) -> DamagedSession | None:
         """The first damage that tempts, else the first of all; ``None`` where it does not fit."""
-        first: Made | None = None
+        first: DamagedSession | None = None
         seen: set[bytes] = set()
         for attempt, source in enumerate(sources):
-            made = self._once(operator, source)
+            made = self._damage_once(operator, source)
             if made is None:
                 break
-            strange = self._strange(made.frames)
-            if strange not in seen and tempting(strange, self.wording):
+            strange = self._join_changed_frames(made.frames)
+            if strange not in seen and is_tempting(strange, self.wording):
                 return made
             first = first or made
             seen.add(strange)
@@ -72,45 +72,47 @@ class Ground:
                 break  # this operator has but one way
         return first
 
-    def _once(self, operator: Operator, source: Source) -> Made | None:
+    def _damage_once(self, operator: Operator, source: Source) -> DamagedSession | None:
         at = _AT.get(self.place, len(self.opening))
         for target in self._each_target():
-            good = replace(target, raw=self._worded(operator, target.raw))
+            good = replace(target, raw=self._reword_for(operator, target.raw))
             frames = (*self.opening[:at], good, *self.opening[at:], self.probe)
             if operator.family == "chunking":  # pauses are offsets into what is sent
-                frames = tuple(replace(f, raw=self.wording.reword(f.raw)) for f in frames)
+                frames = tuple(replace(f, raw=self.wording.reword_calls(f.raw)) for f in frames)
             made = operator.apply(source, Scene(frames, at, self.version))
             if made is not None:
                 eof = operator.name.endswith("-eof")
-                return Made(made.frames, "end" if eof else self.place, made.cuts, eof)
-        return self._opening_damaged(operator, source) if self.place == "after" else None
+                return DamagedSession(made.frames, "end" if eof else self.place, made.cuts, eof)
+        return self._damage_handshake(operator, source) if self.place == "after" else None
 
-    def _strange(self, frames: Sequence[Frame]) -> bytes:
+    def _join_changed_frames(self, frames: Sequence[Frame]) -> bytes:
         """What is sent beside the good frames, in the server's words; a line is kept whole."""
         parts: list[bytes] = []
         for frame in frames:
             if frame.raw not in self._good or (parts and not parts[-1].endswith(b"\n")):
-                parts.append(self.wording.reword(frame.raw))
+                parts.append(self.wording.reword_calls(frame.raw))
         return b"".join(parts)
 
-    def _worded(self, operator: Operator, raw: bytes) -> bytes:
+    def _reword_for(self, operator: Operator, raw: bytes) -> bytes:
         """Damage that wraps the frame whole would hide the abstract words from rewording."""
         concrete = operator.family == "encoding" or operator.name.startswith("stringified")
-        return self.wording.reword(raw) if concrete else raw
+        return self.wording.reword_calls(raw) if concrete else raw
 
-    def _opening_damaged(self, operator: Operator, source: Source) -> Made | None:
+    def _damage_handshake(self, operator: Operator, source: Source) -> DamagedSession | None:
         """Damage that fits an ``initialize`` only: the spoiled one comes before the good one."""
         if not self.opening:
             return None
-        spoiled = initialize(b'"%b"' % self.version.encode(), self.names.ident("v"))
-        named = replace(spoiled, nonce=self.names.action("v"))
+        spoiled = make_initialize(b'"%b"' % self.version.encode(), self.names.request_id("v"))
+        named = replace(spoiled, nonce=self.names.action_name("v"))
         frames = (named, *self.opening, self.probe)
         made = operator.apply(source, Scene(frames, 0, self.version))
-        return None if made is None else Made(made.frames, "before")
+        return None if made is None else DamagedSession(made.frames, "before")
 
-    def _call(self, role: str, meta: bytes = b"") -> Frame:
+    def _make_call(self, role: str, meta: bytes = b"") -> Frame:
         names = self.names
-        return self.wording.call(self.version, names.ident(role), names.action(role), meta)
+        return self.wording.make_call(
+            self.version, names.request_id(role), names.action_name(role), meta
+        )
 
     def _each_target(self) -> Iterator[Frame]:
         """Those that an earlier attempt has made, then more."""
@@ -121,9 +123,9 @@ class Ground:
 
     def _every_target(self) -> Iterator[Frame]:
         """Frames to damage, the most telling first: operators fit some only."""
-        action, ident = self.names.action("t").encode(), self.names.ident("t")
-        yield self._call("t")
-        yield self._call("t", b'"progressToken":"%b"' % action)
+        action, ident = self.names.action_name("t").encode(), self.names.request_id("t")
+        yield self._make_call("t")
+        yield self._make_call("t", b'"progressToken":"%b"' % action)
         for text in (
             b'"id":%b,"method":"tools/list","params":{"cursor":""}' % ident,
             b'"method":"notifications/cancelled","params":{"requestId":"none","reason":"x"}',
@@ -133,19 +135,19 @@ class Ground:
             b'"id":"none","error":{"code":-32603,"message":"none"}',
             b'"method":"example.com/note","params":{"_meta":{}}',
         ):
-            yield Frame(b'{"jsonrpc":"2.0",%b}\n' % text, self.names.action("t"))
+            yield Frame(b'{"jsonrpc":"2.0",%b}\n' % text, self.names.action_name("t"))
 
 
-def tempting(data: bytes, wording: Wording) -> bool:
+def is_tempting(data: bytes, wording: ToolWording) -> bool:
     """Whether a lenient reader would still find every word that it acts on."""
     for line in data.split(b"\n"):
         text = line.decode("utf-8", "replace")
-        if '"id"' in text and '"method"' in text and not _whole(text, wording):
+        if '"id"' in text and '"method"' in text and not _is_whole_request(text, wording):
             return False
     return True
 
 
-def _whole(text: str, wording: Wording) -> bool:
+def _is_whole_request(text: str, wording: ToolWording) -> bool:
     try:
         value = _LENIENT.decode(text)
     except (ValueError, RecursionError):
@@ -156,10 +158,10 @@ def _whole(text: str, wording: Wording) -> bool:
         return False
     if value["method"] != "tools/call":
         return value["method"] in _METHODS
-    return _callable(value.get("params"), wording, spoiled=_LOST in text)
+    return _is_callable(value.get("params"), wording, spoiled=_LOST in text)
 
 
-def _callable(params: object, wording: Wording, *, spoiled: bool) -> bool:
+def _is_callable(params: object, wording: ToolWording, *, spoiled: bool) -> bool:
     """Whether a tool would do what ``params`` say; ``spoiled``: bytes of the text were no UTF-8."""
     if not isinstance(params, dict) or json.dumps(params.get("name")).encode() != wording.tool:
         return False
@@ -171,7 +173,7 @@ def _callable(params: object, wording: Wording, *, spoiled: bool) -> bool:
     return not spoiled or _lost_in_the_name(arguments, wording)
 
 
-def _lost_in_the_name(arguments: Mapping[str, object], wording: Wording) -> bool:
+def _lost_in_the_name(arguments: Mapping[str, object], wording: ToolWording) -> bool:
     """Whether bad bytes are where any bytes will do: a folder that is not there is no lenience."""
     before, _, behind = wording.value.partition("{nonce}")
     name = str(arguments[wording.key])

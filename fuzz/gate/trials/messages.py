@@ -14,29 +14,29 @@ import secrets
 from dataclasses import dataclass, field
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.records import Nominee
+from wirefence.fuzz.gate.records import NominatedTool
 from wirefence.strategies.records import Frame, Version
 
 __all__ = [
     "INITIALIZED",
-    "LAST",
+    "OUR_NUMBER",
     "TOKEN",
-    "Names",
-    "Wording",
-    "anonymous",
-    "initialize",
-    "listing",
+    "ToolWording",
+    "TrialNames",
+    "make_initialize",
+    "make_ping",
+    "make_tools_list",
     "number_of",
     "numbers_in",
-    "ping",
-    "restamp",
+    "rename_tokens",
     "stem_of",
+    "strip_names",
     "tokens_in",
 ]
 
 STATELESS = "2026-07-28"
 INITIALIZED = Frame(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-LAST = 65_535_999_999
+OUR_NUMBER = 65_535_999_999
 """The number of a request that is no part of any trial: is anybody there?"""
 TOKEN = re.compile(rb"wf([0-9a-f]{4}c\d{6})([a-z]+)")
 _RUN = secrets.randbelow(1 << 16)
@@ -68,7 +68,7 @@ def number_of(numbered: bytes) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class TrialNames:
     """The names of one trial: action names and request ids that nothing else uses.
 
     A role is a lower-case letter: ``t`` the frame that is damaged, ``p`` the probe after it, ``s``
@@ -81,10 +81,10 @@ class Names:
     def __post_init__(self) -> None:
         object.__setattr__(self, "stem", stem_of(self.number))
 
-    def action(self, role: str) -> str:
+    def action_name(self, role: str) -> str:
         return self.stem.decode() + role
 
-    def ident(self, role: str) -> bytes:
+    def request_id(self, role: str) -> bytes:
         """A raw id; it ends in ``i``, so that no echo of an action is taken for it."""
         return b'"%b%bi"' % (self.stem, role.encode())
 
@@ -99,43 +99,43 @@ def numbers_in(raw: bytes) -> list[int]:
     return [number_of(match[1]) for match in TOKEN.finditer(raw)]
 
 
-def anonymous(raw: bytes) -> bytes:
+def strip_names(raw: bytes) -> bytes:
     """The same bytes with the run and number of every name made equal."""
     return TOKEN.sub(rb"wf0000c000000\2", raw)
 
 
-def restamp(raw: bytes, number: int) -> bytes:
+def rename_tokens(raw: bytes, number: int) -> bytes:
     """The same bytes under the names of another trial; the length stays."""
     return TOKEN.sub(rb"%b\2" % stem_of(number), raw)
 
 
-def _request(ident: bytes, method: bytes, params: bytes = b"") -> bytes:
+def _make_request(ident: bytes, method: bytes, params: bytes = b"") -> bytes:
     tail = b',"params":' + params if params else b""
     return b'{"jsonrpc":"2.0","id":%b,"method":"%b"%b}\n' % (ident, method, tail)
 
 
-def initialize(version: bytes, ident: bytes) -> Frame:
+def make_initialize(version: bytes, ident: bytes) -> Frame:
     """An ``initialize`` whose ``protocolVersion`` is the raw JSON value ``version``."""
     named = b'"protocolVersion":%b,' % version if version else b""
     params = b'{%b"capabilities":{},"clientInfo":{"name":"wirefence","version":"1"}}' % named
-    return Frame(_request(ident, b"initialize", params))
+    return Frame(_make_request(ident, b"initialize", params))
 
 
-def ping(version: Version, ident: bytes) -> Frame:
+def make_ping(version: Version, ident: bytes) -> Frame:
     """The cheapest request that every server must answer."""
     if version == STATELESS:
-        return Frame(_request(ident, b"server/discover", b"{%b}" % _META))
-    return Frame(_request(ident, b"ping"))
+        return Frame(_make_request(ident, b"server/discover", b"{%b}" % _META))
+    return Frame(_make_request(ident, b"ping"))
 
 
-def listing(version: Version, ident: bytes, nonce: str = "") -> Frame:
+def make_tools_list(version: Version, ident: bytes, nonce: str = "") -> Frame:
     """A ``tools/list``."""
     params = b"{%b}" % _META if version == STATELESS else b""
-    return Frame(_request(ident, b"tools/list", params), nonce)
+    return Frame(_make_request(ident, b"tools/list", params), nonce)
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class ToolWording:
     """How the abstract call is said to one server.
 
     What of it is an abstract word by chance has its last letter as an escape, which is the same
@@ -153,67 +153,69 @@ class Wording:
     whole: str = ""
 
     @classmethod
-    def of(cls, nominee: Nominee | None) -> Wording:
+    def of(cls, nominee: NominatedTool | None) -> ToolWording:
         """Read a nominee's arguments. Raises UsageError where they are no JSON object."""
         if nominee is None:
             return cls()
-        members = _members(nominee)
+        members = _parse_arguments(nominee)
         tool = json.dumps(nominee.name).encode()
         key = next(
             (k for k, v in members.items() if isinstance(v, str) and "{nonce}" in v and k), ""
         )
         others = tuple(
-            _kept(b"%b:%b" % (json.dumps(name).encode(), json.dumps(value).encode()))
+            _escape_abstract_words(
+                b"%b:%b" % (json.dumps(name).encode(), json.dumps(value).encode())
+            )
             for name, value in members.items()
             if name != key
         )
-        whole = _kept(json.dumps(members).encode()).decode()
+        whole = _escape_abstract_words(json.dumps(members).encode()).decode()
         return cls(tool, key, str(members.get(key, "")), others, whole)
 
-    def call(self, version: Version, ident: bytes, nonce: str, meta: bytes = b"") -> Frame:
+    def make_call(self, version: Version, ident: bytes, nonce: str, meta: bytes = b"") -> Frame:
         """A good call in abstract words, to be damaged and then reworded."""
         if not self.tool:
-            return listing(version, ident, nonce)
+            return make_tools_list(version, ident, nonce)
         base = _META[:-1] + (b"," + meta if meta else b"") + b"}" if version == STATELESS else b""
         carried = base or (b'"_meta":{%b}' % meta if meta else b"")
         members = [carried] if carried else []
-        members += [b'"name":"record"', b'"arguments":' + self._abstract(nonce)]
-        return Frame(_request(ident, b"tools/call", b"{%b}" % b",".join(members)), nonce)
+        members += [b'"name":"record"', b'"arguments":' + self._abstract_arguments(nonce)]
+        return Frame(_make_request(ident, b"tools/call", b"{%b}" % b",".join(members)), nonce)
 
-    def _abstract(self, nonce: str) -> bytes:
+    def _abstract_arguments(self, nonce: str) -> bytes:
         if not self.key:
-            return self._arguments(nonce)
+            return self._fixed_arguments(nonce)
         name = nonce.encode()
         others = [member.replace(b"{nonce}", name) for member in self.others]
         return b"{%b}" % b",".join([*others, b'"action":"%b"' % name])
 
-    def _arguments(self, nonce: str) -> bytes:
+    def _fixed_arguments(self, nonce: str) -> bytes:
         return self.whole.replace("{nonce}", nonce).encode()
 
-    def reword(self, raw: bytes) -> bytes:
+    def reword_calls(self, raw: bytes) -> bytes:
         """Say every abstract call in some bytes, whole or damaged, in the server's words."""
         if not self.tool:
-            return _CALL.sub(_listed, raw)
+            return _CALL.sub(_make_list_call, raw)
         if not _WORDS.search(raw):  # as in most frames, and each is asked many times
             return raw
-        raw = _ABSTRACT.sub(lambda match: self._full(match[1].decode()), raw)
+        raw = _ABSTRACT.sub(lambda match: self._server_arguments(match[1].decode()), raw)
         if self.key and (self.key, self.value) != ("action", "{nonce}"):
-            raw = _ACTION.sub(self._member, raw)
-        called = self.tool if _NAME.fullmatch(self.tool) else _kept(self.tool)
+            raw = _ACTION.sub(self._server_member, raw)
+        called = self.tool if _NAME.fullmatch(self.tool) else _escape_abstract_words(self.tool)
         return _NAME.sub(lambda _: called, raw)
 
-    def _full(self, nonce: str) -> bytes:
-        return self._abstract(nonce) if self.key else self._arguments(nonce)
+    def _server_arguments(self, nonce: str) -> bytes:
+        return self._abstract_arguments(nonce) if self.key else self._fixed_arguments(nonce)
 
-    def _member(self, match: re.Match[bytes]) -> bytes:
-        name = _kept(b'"%b"' % _spelled(self.key, match[1]))
+    def _server_member(self, match: re.Match[bytes]) -> bytes:
+        name = _escape_abstract_words(b'"%b"' % _spell_key(self.key, match[1]))
         if match[2] is None:
             return name
         value = json.dumps(self.value.replace("{nonce}", match[2].decode())).encode()
-        return name + b":" + _kept(value)
+        return name + b":" + _escape_abstract_words(value)
 
 
-def _members(nominee: Nominee) -> dict[str, object]:
+def _parse_arguments(nominee: NominatedTool) -> dict[str, object]:
     try:
         members = json.loads(nominee.arguments)
     except (ValueError, RecursionError) as error:
@@ -223,17 +225,17 @@ def _members(nominee: Nominee) -> dict[str, object]:
     return members
 
 
-def _kept(text: bytes) -> bytes:
+def _escape_abstract_words(text: bytes) -> bytes:
     """The same JSON, spelled so that none of its strings is an abstract word."""
     return _WORDS.sub(lambda match: b'%b\\u%04x"' % (match[1][:-1], match[1][-1]), text)
 
 
-def _listed(match: re.Match[bytes]) -> bytes:
+def _make_list_call(match: re.Match[bytes]) -> bytes:
     meta = match[1].rstrip(b",") if match[1] else b""
     return b'"method":"tools/list","params":{%b}' % meta
 
 
-def _spelled(key: str, like: bytes) -> bytes:
+def _spell_key(key: str, like: bytes) -> bytes:
     """The server's argument name, spelled as the damage spelled ``action``."""
     if like == b"ACTION":
         key = key.upper()

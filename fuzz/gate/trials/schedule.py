@@ -14,15 +14,24 @@ from pathlib import Path
 from typing import TypeVar
 
 from wirefence.fuzz.gate.records import Budget, Trial
-from wirefence.fuzz.gate.trials.generate import Maker
-from wirefence.fuzz.gate.trials.startup_variants import CAUSES, TOGETHER, Cause
+from wirefence.fuzz.gate.trials.generate import TrialMaker
+from wirefence.fuzz.gate.trials.startup_variants import TOGETHER, VARIANTS, StartupVariant
 
-__all__ = ["CLASSIC", "Cold", "Plan", "Stage", "in_turn", "is_classic", "plan", "warm_turns"]
+__all__ = [
+    "CLASSIC",
+    "FreshItem",
+    "Plan",
+    "Stage",
+    "interleave_families",
+    "is_classic",
+    "make_warm_trials",
+    "plan_trials",
+]
 
-Cold = Trial | Cause
+FreshItem = Trial | StartupVariant
 """What needs a fresh process: a trial, or a start under other circumstances."""
 
-_T = TypeVar("_T", bound=Cold)
+_T = TypeVar("_T", bound=FreshItem)
 _FIRST_CAUSES = ("talkative", "verbose", "eof-at-once", "stderr-merged", "no-configuration")
 """The starts that clients and packagers meet first; after them come those that cost no wait."""
 CLASSIC = "ugly"
@@ -36,12 +45,12 @@ class Stage:
     """Trials for a living server, and what needs fresh ones, each in the order of its turn."""
 
     warm: tuple[Trial, ...] | Iterator[Trial]
-    cold: tuple[Cold, ...]
+    cold: tuple[FreshItem, ...]
 
     def __len__(self) -> int:
         return len(self.cold) + (len(self.warm) if isinstance(self.warm, tuple) else 0)
 
-    def all_cold(self) -> list[Cold]:
+    def all_cold(self) -> list[FreshItem]:
         """All of it in fresh processes: for servers that serve one trial each."""
         return _by_worth([*self.cold, *self.warm])
 
@@ -58,7 +67,7 @@ class Plan:
         return len(self.classic) + len(self.rest)
 
 
-def in_turn(items: Iterable[_T]) -> list[_T]:
+def interleave_families(items: Iterable[_T]) -> list[_T]:
     """One of each family after the other; starts are a family of their own."""
     families: dict[str, list[_T]] = {}
     for item in items:
@@ -68,70 +77,76 @@ def in_turn(items: Iterable[_T]) -> list[_T]:
     return [item for row in rows for item in row if item is not None]
 
 
-def plan(maker: Maker, budget: Budget, numbers: Iterator[int], crashes: Path) -> Plan:
+def plan_trials(maker: TrialMaker, budget: Budget, numbers: Iterator[int], crashes: Path) -> Plan:
     """The trials of one budget. Raises UsageError for a committed case that can't be read.
 
     What shares a process in the quick one has its own in the others.
     """
     quick = budget == "quick"
-    classic = [*maker.ugly(numbers), *maker.dangerous(numbers), *maker.gates(numbers)]
-    classic += maker.versions(numbers, shared=quick)
-    rest = [*maker.reproducers(crashes, numbers), *maker.damage(numbers)]
-    elsewhere = in_turn(maker.elsewhere(numbers)) if not quick else []
+    classic = [
+        *maker.make_ugly(numbers),
+        *maker.make_dangerous(numbers),
+        *maker.make_rejected_handshakes(numbers),
+    ]
+    classic += maker.make_version_trials(numbers, shared=quick)
+    rest = [*maker.load_reproducers(crashes, numbers), *maker.make_damaged(numbers)]
+    elsewhere = interleave_families(maker.make_damaged_handshakes(numbers)) if not quick else []
     rest += elsewhere[::2] if budget == "release" else elsewhere
     if not quick:
         rest += _other_versions(maker, numbers)
-    more = _turns(maker, numbers) if budget == "nightly" else ()
-    return Plan(_stage(classic, _causes(shared=quick)), _stage(rest), more)
+    more = _make_later_stages(maker, numbers) if budget == "nightly" else ()
+    return Plan(_make_stage(classic, _order_variants(shared=quick)), _make_stage(rest), more)
 
 
-def _causes(*, shared: bool) -> list[Cause]:
+def _order_variants(*, shared: bool) -> list[StartupVariant]:
     """Every cause, alone or in the start that it shares, in the order of their worth."""
-    alone = [each for each in CAUSES if not shared or each not in TOGETHER.parts]
+    alone = [each for each in VARIANTS if not shared or each not in TOGETHER.parts]
     every = [TOGETHER, *alone] if shared else alone
     return sorted(every, key=lambda each: (each.name not in _FIRST_CAUSES, each.idle))
 
 
-def _stage(trials: Iterable[Trial], causes: Sequence[Cause] = ()) -> Stage:
-    every = in_turn(trials)
+def _make_stage(trials: Iterable[Trial], causes: Sequence[StartupVariant] = ()) -> Stage:
+    every = interleave_families(trials)
     warm = tuple(trial for trial in every if trial.warm)
     cold = [trial for trial in every if not trial.warm]
     return Stage(warm, tuple(_by_worth([*cold, *causes])))
 
 
-def is_classic(item: Cold) -> bool:
+def is_classic(item: FreshItem) -> bool:
     """Whether a run is no pass without it."""
     return isinstance(item, Trial) and item.family == CLASSIC
 
 
-def _by_worth(items: Iterable[Cold]) -> list[Cold]:
+def _by_worth(items: Iterable[FreshItem]) -> list[FreshItem]:
     """The classic inputs, then each family in its turn."""
-    first: list[Cold] = []
-    others: list[Cold] = []
+    first: list[FreshItem] = []
+    others: list[FreshItem] = []
     for item in items:
         (first if is_classic(item) else others).append(item)
-    return [*first, *in_turn(others)]
+    return [*first, *interleave_families(others)]
 
 
-def _other_versions(maker: Maker, numbers: Iterator[int]) -> Iterator[Trial]:
+def _other_versions(maker: TrialMaker, numbers: Iterator[int]) -> Iterator[Trial]:
     """The classic inputs in every other version that the server speaks, each in its own session."""
     for version in maker.facts.versions:
         if version != maker.version:
             other = replace(maker, version=version)
-            for trial in chain(other.ugly(numbers), other.dangerous(numbers)):
+            for trial in chain(other.make_ugly(numbers), other.make_dangerous(numbers)):
                 yield replace(trial, warm=False, opening=0)
 
 
-def _turns(maker: Maker, numbers: Iterator[int]) -> Iterator[Stage]:
+def _make_later_stages(maker: TrialMaker, numbers: Iterator[int]) -> Iterator[Stage]:
     """The vocabulary again and again, each time with other choices; megabytes come once."""
-    yield _stage(replace(t, warm=False, opening=0) for t in maker.damage(numbers, heavy=True))
+    yield _make_stage(
+        replace(t, warm=False, opening=0) for t in maker.make_damaged(numbers, heavy=True)
+    )
     for turn in count(1):
         again = replace(maker, seed=maker.seed + turn)
-        cold = again.elsewhere(numbers, every=_COLD_TURNS, first=turn % _COLD_TURNS)
-        yield Stage(warm_turns(maker, turn, numbers), tuple(_by_worth(cold)))
+        cold = again.make_damaged_handshakes(numbers, every=_COLD_TURNS, first=turn % _COLD_TURNS)
+        yield Stage(make_warm_trials(maker, turn, numbers), tuple(_by_worth(cold)))
 
 
-def warm_turns(maker: Maker, turn: int, numbers: Iterator[int]) -> Iterator[Trial]:
+def make_warm_trials(maker: TrialMaker, turn: int, numbers: Iterator[int]) -> Iterator[Trial]:
     """What a living server gets through in no time, made while it does.
 
     Pauses in the middle of a frame take as long as a thousand other trials: they are made in the
@@ -139,6 +154,6 @@ def warm_turns(maker: Maker, turn: int, numbers: Iterator[int]) -> Iterator[Tria
     """
     for part in range(_WARM_TURNS):
         again = replace(maker, seed=maker.seed + turn * _WARM_TURNS + part)
-        for trial in again.damage(numbers):
+        for trial in again.make_damaged(numbers):
             if trial.warm and not (part and trial.case.cuts):
                 yield trial

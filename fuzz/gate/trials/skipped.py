@@ -9,28 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from wirefence.fuzz.gate.records import Trial
-from wirefence.fuzz.gate.trials.schedule import CLASSIC, Cold
+from wirefence.fuzz.gate.trials.schedule import CLASSIC, FreshItem
 
-__all__ = ["Todo", "few", "gap"]
+__all__ = ["OpenTrials", "explain_gap", "join_names"]
 
 _NAMED = 5
 
 
-class Todo:
+class OpenTrials:
     """What is planned and not yet run, in the order in which it was planned."""
 
     def __init__(self) -> None:
-        self._open: dict[int | str, Cold] = {}
+        self._open: dict[int | str, FreshItem] = {}
 
-    def plan(self, items: Iterable[Cold]) -> None:
+    def add_planned(self, items: Iterable[FreshItem]) -> None:
         """Take note of what is to be run."""
-        self._open.update((_key(item), item) for item in items)
+        self._open.update((_item_key(item), item) for item in items)
 
-    def done(self, item: Cold) -> None:
+    def mark_done(self, item: FreshItem) -> None:
         """Take it off; what was never planned is let be."""
-        self._open.pop(_key(item), None)
+        self._open.pop(_item_key(item), None)
 
-    def left(self) -> dict[str, tuple[str, ...]]:
+    def list_names(self) -> dict[str, tuple[str, ...]]:
         """Names of what is open, by ``"FAMILY PLACE"``."""
         names: dict[str, tuple[str, ...]] = {}
         for item in self._open.values():
@@ -39,11 +39,13 @@ class Todo:
         return names
 
 
-def _key(item: Cold) -> int | str:
+def _item_key(item: FreshItem) -> int | str:
     return item.number if isinstance(item, Trial) else item.name
 
 
-def gap(reason: str, left: Mapping[str, tuple[str, ...]], seconds: float, cause: str = "") -> str:
+def explain_gap(
+    reason: str, left: Mapping[str, tuple[str, ...]], seconds: float, cause: str = ""
+) -> str:
     """Why a run that found nothing is no pass, as a sentence without its stop; ``""`` for one.
 
     ``reason`` is how the run ended, after ``seconds``; ``cause`` says why it could not go on.
@@ -63,10 +65,10 @@ def gap(reason: str, left: Mapping[str, tuple[str, ...]], seconds: float, cause:
         return ""
     were = "was" if len(classic) == 1 else "were"
     missing = f"{len(classic)} of the classic inputs {were} sent"
-    return f"the time was spent before {missing}: {few(classic, _NAMED)}"
+    return f"the time was spent before {missing}: {join_names(classic, _NAMED)}"
 
 
-def few(names: Sequence[str], most: int) -> str:
+def join_names(names: Sequence[str], most: int) -> str:
     """Names for a sentence: the first ones, and how many there are beside them."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

@@ -16,7 +16,7 @@ from typing import Literal
 from wirefence.targets.command.records import Launch
 from wirefence.targets.effects.environment import inherited, installs, with_env
 
-__all__ = ["CAUSES", "PLAIN", "TOGETHER", "Cause", "End", "by_name"]
+__all__ = ["PLAIN", "TOGETHER", "VARIANTS", "End", "StartupVariant", "find_variant"]
 
 End = Literal["eof", "eof-at-once", "signal", "crash"]
 
@@ -28,7 +28,7 @@ _IN_EMPTY = 'd=$(mktemp -d) && cd "$d" && {home}"$@"; code=$?; rm -rf "$d"; exit
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class StartupVariant:
     """One difference from a plain start.
 
     ``works`` says that the server must still answer. ``idle`` is the wait before the first byte, in
@@ -46,18 +46,18 @@ class Cause:
     end: End = "eof"
     signal: signal.Signals | None = None
     merges: bool = False
-    parts: tuple[Cause, ...] = ()
+    parts: tuple[StartupVariant, ...] = ()
 
 
-def _as_it_is(launch: Launch) -> Launch:
+def _keep_launch(launch: Launch) -> Launch:
     return launch
 
 
-def _set(**changes: str | None) -> _Change:
+def _set_variables(**changes: str | None) -> _Change:
     return lambda launch: with_env(launch, **changes)
 
 
-def _warned(launch: Launch) -> Launch:
+def _enable_warnings(launch: Launch) -> Launch:
     options = "--trace-warnings --trace-deprecation --pending-deprecation"
     node = f"{inherited(launch, 'NODE_OPTIONS') or ''} {options}".strip()
     return with_env(
@@ -65,7 +65,7 @@ def _warned(launch: Launch) -> Launch:
     )
 
 
-def _absolute(launch: Launch) -> list[str]:
+def _make_paths_absolute(launch: Launch) -> list[str]:
     """The command from anywhere: words that name files keep naming them."""
     base = (launch.cwd or Path.cwd()).absolute()
     return [str(base / word) if _names_file(base, word) else word for word in launch.argv]
@@ -80,17 +80,17 @@ def _names_file(base: Path, word: str) -> bool:
         return False
 
 
-def _bare(launch: Launch) -> Launch:
+def _move_to_empty_folder(launch: Launch) -> Launch:
     home = "" if installs(launch) else 'HOME="$d" '  # what an installer has fetched lies in HOME
     script = _IN_EMPTY.format(home=home)
-    moved = replace(launch, argv=("/bin/sh", "-c", script, "sh", *_absolute(launch)))
+    moved = replace(launch, argv=("/bin/sh", "-c", script, "sh", *_make_paths_absolute(launch)))
     if installs(launch):
         return moved
     nothing = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"))
     return with_env(moved, **nothing)
 
 
-def _broken(launch: Launch) -> Launch:
+def _break_environment(launch: Launch) -> Launch:
     names = ("TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "NODE_EXTRA_CA_CERTS")
     changes = dict.fromkeys(names, _MISSING)
     if not installs(launch):
@@ -98,24 +98,26 @@ def _broken(launch: Launch) -> Launch:
     return with_env(launch, LC_ALL="xx_XX.none", TZ="None/Nowhere", **changes)
 
 
-def _redirected(redirection: str) -> _Change:
+def _redirect_stderr(redirection: str) -> _Change:
     script = f'exec "$@" {redirection}'
     return lambda launch: replace(launch, argv=("/bin/sh", "-c", script, "sh", *launch.argv))
 
 
-PLAIN = Cause("plain", "nothing is different", _as_it_is)
+PLAIN = StartupVariant("plain", "nothing is different", _keep_launch)
 """The start that the others are compared with."""
 
-CAUSES: tuple[Cause, ...] = (
-    Cause(
+VARIANTS: tuple[StartupVariant, ...] = (
+    StartupVariant(
         "verbose",
         "switches that many programs read: DEBUG, VERBOSE, LOG_LEVEL",
-        _set(DEBUG="*", VERBOSE="1", LOG_LEVEL="debug", LOGLEVEL="DEBUG", NODE_ENV="development"),
+        _set_variables(
+            DEBUG="*", VERBOSE="1", LOG_LEVEL="debug", LOGLEVEL="DEBUG", NODE_ENV="development"
+        ),
     ),
-    Cause(
+    StartupVariant(
         "verbose-mcp",
         "log switches of MCP frameworks and of Python's loggers",
-        _set(
+        _set_variables(
             FASTMCP_LOG_LEVEL="DEBUG",
             FASTMCP_DEBUG="true",
             MCP_LOG_LEVEL="debug",
@@ -123,82 +125,96 @@ CAUSES: tuple[Cause, ...] = (
             LOGURU_LEVEL="TRACE",
         ),
     ),
-    Cause(
+    StartupVariant(
         "verbose-python",
         "Python in development mode, with asyncio's debug mode and import times",
-        _set(PYTHONDEVMODE="1", PYTHONASYNCIODEBUG="1", PYTHONPROFILEIMPORTTIME="1"),
+        _set_variables(PYTHONDEVMODE="1", PYTHONASYNCIODEBUG="1", PYTHONPROFILEIMPORTTIME="1"),
     ),
-    Cause(
+    StartupVariant(
         "verbose-node",
         "Node's and npm's own debug output",
-        _set(NODE_DEBUG="module,net,http,child_process,timer", npm_config_loglevel="verbose"),
+        _set_variables(
+            NODE_DEBUG="module,net,http,child_process,timer", npm_config_loglevel="verbose"
+        ),
     ),
-    Cause(
+    StartupVariant(
         "verbose-native",
         "log switches of Rust and Go programs",
-        _set(RUST_LOG="trace", RUST_BACKTRACE="full", GODEBUG="inittrace=1", GOTRACEBACK="all"),
+        _set_variables(
+            RUST_LOG="trace", RUST_BACKTRACE="full", GODEBUG="inittrace=1", GOTRACEBACK="all"
+        ),
     ),
-    Cause(
+    StartupVariant(
         "verbose-jvm",
         "log levels of Spring and SLF4J",
-        _set(
+        _set_variables(
             LOGGING_LEVEL_ROOT="DEBUG",
             JAVA_TOOL_OPTIONS="-Dorg.slf4j.simpleLogger.defaultLogLevel=trace",
         ),
     ),
-    Cause(
+    StartupVariant(
         "verbose-dotnet",
         "log level of .NET's generic host, whose console logger writes to stdout",
-        _set(Logging__LogLevel__Default="Trace", DOTNET_ENVIRONMENT="Development"),
+        _set_variables(Logging__LogLevel__Default="Trace", DOTNET_ENVIRONMENT="Development"),
     ),
-    Cause("warnings", "deprecation and other warnings turned on", _warned),
-    Cause(
+    StartupVariant("warnings", "deprecation and other warnings turned on", _enable_warnings),
+    StartupVariant(
         "colour-forced",
         "variables that force colours, as continuous integration sets them",
-        _set(FORCE_COLOR="1", CLICOLOR_FORCE="1", PY_COLORS="1", TERM="xterm-256color"),
+        _set_variables(FORCE_COLOR="1", CLICOLOR_FORCE="1", PY_COLORS="1", TERM="xterm-256color"),
     ),
-    Cause("term-unset", "no terminal and no TERM", _set(TERM=None, COLUMNS=None, LINES=None)),
-    Cause("term-odd", "a TERM that no database knows, 1 column", _set(TERM="zz-9", COLUMNS="1")),
-    Cause(
+    StartupVariant(
+        "term-unset", "no terminal and no TERM", _set_variables(TERM=None, COLUMNS=None, LINES=None)
+    ),
+    StartupVariant(
+        "term-odd",
+        "a TERM that no database knows, 1 column",
+        _set_variables(TERM="zz-9", COLUMNS="1"),
+    ),
+    StartupVariant(
         "no-configuration",
         "an empty working directory and an empty HOME",
-        _bare,
+        _move_to_empty_folder,
         works=False,
     ),
-    Cause(
+    StartupVariant(
         "recoverable-failure",
         "HOME, caches, certificates, locale, time zone and proxy that do not exist",
-        _broken,
+        _break_environment,
         works=False,
     ),
-    Cause("idle-start", "nothing is sent for a while after the start", _as_it_is, idle=1.5),
-    Cause("eof-at-once", "stdin ends before the first byte", _as_it_is, end="eof-at-once"),
-    Cause(
+    StartupVariant(
+        "idle-start", "nothing is sent for a while after the start", _keep_launch, idle=1.5
+    ),
+    StartupVariant(
+        "eof-at-once", "stdin ends before the first byte", _keep_launch, end="eof-at-once"
+    ),
+    StartupVariant(
         "sigterm-in-flight",
         "SIGTERM right behind a request",
-        _as_it_is,
+        _keep_launch,
         end="signal",
         signal=signal.SIGTERM,
     ),
-    Cause(
+    StartupVariant(
         "sigint-in-flight",
         "SIGINT right behind a request, as Ctrl-C in the client's terminal",
-        _as_it_is,
+        _keep_launch,
         end="signal",
         signal=signal.SIGINT,
     ),
-    Cause(
+    StartupVariant(
         "crash-handler",
         "a fatal signal, with the runtimes' crash reports turned on",
-        _set(PYTHONFAULTHANDLER="1", RUST_BACKTRACE="1"),
+        _set_variables(PYTHONFAULTHANDLER="1", RUST_BACKTRACE="1"),
         end="crash",
         signal=signal.SIGABRT,
     ),
-    Cause("stderr-closed", "a wrapper that closes stderr", _redirected("2>&-")),
-    Cause(
+    StartupVariant("stderr-closed", "a wrapper that closes stderr", _redirect_stderr("2>&-")),
+    StartupVariant(
         "stderr-merged",
         "a wrapper that merges stderr into stdout",
-        _redirected("2>&1"),
+        _redirect_stderr("2>&1"),
         merges=True,
     ),
 )
@@ -206,26 +222,26 @@ CAUSES: tuple[Cause, ...] = (
 
 
 _TALKATIVE = tuple(
-    cause for cause in CAUSES if cause.name.startswith(("verbose", "warnings", "colour"))
+    cause for cause in VARIANTS if cause.name.startswith(("verbose", "warnings", "colour"))
 )
 
 
-def _all_of(launch: Launch) -> Launch:
+def _apply_all(launch: Launch) -> Launch:
     for cause in _TALKATIVE:
         launch = cause.change(launch)
     return launch
 
 
-TOGETHER = Cause(
+TOGETHER = StartupVariant(
     "talkative",
     "every switch for debug output, warnings and colours at once",
-    _all_of,
+    _apply_all,
     parts=_TALKATIVE,
 )
 """One start for causes that only set variables, none to different values: silence under all of them
 is silence under each, but for a server that one of them silences."""
 
 
-def by_name(name: str) -> Cause | None:
+def find_variant(name: str) -> StartupVariant | None:
     """The cause of this name."""
-    return next((cause for cause in (*CAUSES, TOGETHER) if cause.name == name), None)
+    return next((cause for cause in (*VARIANTS, TOGETHER) if cause.name == name), None)

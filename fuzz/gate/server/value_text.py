@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from wirefence.fuzz.gate.trials.messages import tokens_in
 from wirefence.oracles.document import UNKNOWN, LongInteger, judge_document
 
-__all__ = ["arguments_of", "in_words", "names_in"]
+__all__ = ["describe_value", "find_names", "read_arguments"]
 
 _MOST_BITS = 256
 _MOST_LEVELS = 3
@@ -42,19 +42,19 @@ class _Words(reprlib.Repr):
 _WORDS = _Words()
 
 
-def in_words(value: object) -> str:
+def describe_value(value: object) -> str:
     """A JSON value as it may stand in a sentence: any but a string in few words."""
     return _WORDS.repr(value)
 
 
-def arguments_of(raw: bytes) -> object:
+def read_arguments(raw: bytes) -> object:
     """The arguments of a call that the judge has read as JSON, ``None`` where it has none."""
     value = judge_document(raw, profile="spec").value
     params = value.get("params") if isinstance(value, dict) else None
     return params.get("arguments") if isinstance(params, dict) else None
 
 
-def names_in(value: object, raw: bytes) -> set[bytes]:
+def find_names(value: object, raw: bytes) -> set[bytes]:
     """Names of ours in any string of a JSON value that stands in ``raw``, at any depth.
 
     What lies so deep that the judge kept no value of it is looked for in the bytes as they are.

@@ -12,7 +12,14 @@ from wirefence.fuzz.gate.records import Flaw, Report
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.oracles.rules import BY_ID, ORACLE_RULES
 
-__all__ = ["SHOWN", "broken", "explained", "in_words", "rows", "sent"]
+__all__ = [
+    "SHOWN",
+    "describe_place",
+    "explain_rule",
+    "find_broken_rule",
+    "join_sent_bytes",
+    "list_details",
+]
 
 SHOWN = 160
 """Bytes of each end of an input that are shown."""
@@ -21,7 +28,7 @@ _NAMED = 6
 _HANDSHAKE = (b'"method":"initialize"', b'"notifications/initialized"')
 
 
-def explained(rule: str) -> tuple[str, str]:
+def explain_rule(rule: str) -> tuple[str, str]:
     """Statement and source of a rule of the contract or of an oracle."""
     if rule in BY_ID:
         return BY_ID[rule].statement, BY_ID[rule].source
@@ -31,35 +38,35 @@ def explained(rule: str) -> tuple[str, str]:
     return rule, ""
 
 
-def broken(flaw: Flaw) -> str:
+def find_broken_rule(flaw: Flaw) -> str:
     """The rule that the frame broke where one is known, else that of the oracle."""
     kinds = flaw.finding.signature.split("|")[3:]
     return next((k for kind in kinds for k in kind.split() if k in BY_ID), flaw.finding.rule)
 
 
-def sent(flaw: Flaw) -> bytes:
+def join_sent_bytes(flaw: Flaw) -> bytes:
     """The frames of the reproducer that are not of the handshake, in one piece."""
     frames = [f.raw for f in flaw.case.frames if not any(p in f.raw for p in _HANDSHAKE)]
     return b"".join(frames) or flaw.case.data
 
 
-def in_words(place: str) -> str:
+def describe_place(place: str) -> str:
     """A place in a session, in words."""
     return "at the end" if place == "end" else f"{place} the handshake"
 
 
-def rows(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[str, str]]:
+def list_details(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[str, str]]:
     """Name and text of each row; text of one line, but not yet escaped for any form."""
-    rule = broken(flaw)
-    statement, source = explained(rule)
+    rule = find_broken_rule(flaw)
+    statement, source = explain_rule(rule)
     level = "" if rule not in BY_ID or len(BY_ID[rule].profiles) == 2 else ", strict profile only"
     named = ", ".join(flaw.trials[:_NAMED] or (flaw.trial,))
     more = f" and {len(flaw.trials) - _NAMED} more" if len(flaw.trials) > _NAMED else ""
     told = (
         ("rule", f"{rule}: {statement} ({source}{level})"),
-        ("shown by", f"{named}{more} ({in_words(flaw.place)})"),
-        ("sent", _ends(hide.raw(sent(flaw)))),
-        ("offending", _bytes(hide.raw(flaw.offending)) if flaw.offending else ""),
+        ("shown by", f"{named}{more} ({describe_place(flaw.place)})"),
+        ("sent", _show_both_ends(hide.raw(join_sent_bytes(flaw)))),
+        ("offending", _show_start(hide.raw(flaw.offending)) if flaw.offending else ""),
         ("command", report.command),
         ("environment", " ".join(f"{name}={value}" for name, value in report.changes.items())),
         ("reproducer", f"{flaw.path} ({len(flaw.case.data):,} bytes)"),
@@ -70,13 +77,13 @@ def rows(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[str, str]
     yield from ((name, text) for name, text in told if text)
 
 
-def _bytes(raw: bytes) -> str:
+def _show_start(raw: bytes) -> str:
     """The beginning, as a Python literal shows it: ASCII, nothing hidden by a font."""
     text = repr(raw[:SHOWN])[1:]
     return f"{text} ... {len(raw):,} bytes" if len(raw) > SHOWN else text
 
 
-def _ends(raw: bytes) -> str:
+def _show_both_ends(raw: bytes) -> str:
     """Beginning and end: a good frame may stand before the bad one."""
     if len(raw) <= 2 * SHOWN:
         return repr(raw)[1:]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wirefence.fuzz.gate.trials.messages import Names
+from wirefence.fuzz.gate.trials.messages import TrialNames
 from wirefence.strategies.records import VERSIONS
 
-__all__ = ["DANGEROUS", "NAMINGS", "SPOILED", "UGLY"]
+__all__ = ["DANGEROUS", "REJECTED_HANDSHAKES", "UGLY", "VERSION_VALUES"]
 
-NAMINGS: tuple[tuple[str, bytes], ...] = (
+VERSION_VALUES: tuple[tuple[str, bytes], ...] = (
     *((version, b'"%b"' % version.encode()) for version in VERSIONS),
     ("unknown", b'"1.0"'),
     ("future", b'"2099-12-31"'),
@@ -31,13 +31,13 @@ NAMINGS: tuple[tuple[str, bytes], ...] = (
 """Every way of naming a protocol version in ``initialize``: a name, and the raw JSON value."""
 
 
-Ugly = Callable[[bytes, bytes, Names], bytes]
+Ugly = Callable[[bytes, bytes, TrialNames], bytes]
 """Makes bytes of a good call without its LF, of another one, and of the names of the trial."""
 
 
-def _bad_params(_good: bytes, _other: bytes, names: Names) -> bytes:
+def _bad_params(_good: bytes, _other: bytes, names: TrialNames) -> bytes:
     text = b'{"jsonrpc":"2.0","id":%b,"method":"tools/call","params":["record",{"action":"%b"}]}\n'
-    return text % (names.ident("t"), names.action("t").encode())
+    return text % (names.request_id("t"), names.action_name("t").encode())
 
 
 UGLY: tuple[tuple[str, Ugly], ...] = (
@@ -50,7 +50,7 @@ UGLY: tuple[tuple[str, Ugly], ...] = (
 """The five ugly inputs: a log line and then a valid request, a banner behind a request, an object
 cut short by the end of stdin, two objects with nothing between them, malformed params."""
 
-SPOILED: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
+REJECTED_HANDSHAKES: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
     ("gate-trailing-brace", lambda raw: raw + b"}"),
     ("gate-truncated", lambda raw: raw[:-1]),
     ("gate-no-id", lambda raw: raw.replace(b'"id":', b'"Id":', 1)),
@@ -62,15 +62,15 @@ SPOILED: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
 
 """Ways to spoil an ``initialize`` so that it must be refused."""
 
-_Text = Callable[[bytes, Names], bytes | None]
+_Text = Callable[[bytes, TrialNames], bytes | None]
 
 
-def _swap(old: bytes, new: bytes) -> _Text:
+def _replace_text(old: bytes, new: bytes) -> _Text:
     return lambda good, _names: good.replace(old, new, 1) if old in good else None
 
 
 def _with_id(token: bytes) -> _Text:
-    return lambda good, names: good.replace(b'"id":' + names.ident("t"), b'"id":' + token, 1)
+    return lambda good, names: good.replace(b'"id":' + names.request_id("t"), b'"id":' + token, 1)
 
 
 DANGEROUS: tuple[tuple[str, _Text], ...] = (
@@ -79,16 +79,19 @@ DANGEROUS: tuple[tuple[str, _Text], ...] = (
     ("danger-id-null", _with_id(b"null")),
     ("danger-id-array", _with_id(b"[1]")),
     ("danger-id-huge", _with_id(b"1e2")),
-    ("danger-no-id", lambda good, names: good.replace(b'"id":' + names.ident("t") + b",", b"", 1)),
-    ("danger-params-string", _swap(b'"params":{', b'"params":"x","data":{')),
-    ("danger-arguments-array", _swap(b'"arguments":{', b'"arguments":[],"data":{')),
-    ("danger-arguments-string", _swap(b'"arguments":{', b'"arguments":"{}","data":{')),
-    ("danger-arguments-null", _swap(b'"arguments":{', b'"arguments":null,"data":{')),
-    ("danger-name-padded", _swap(b'"name":"record"', b'"name":" record "')),
-    ("danger-name-array", _swap(b'"name":"record"', b'"name":["record"]')),
-    ("danger-method-case", _swap(b"tools/", b"Tools/")),
-    ("danger-method-nul", _swap(b'"tools/call"', b'"tools/call\\u0000"')),
-    ("danger-nan", _swap(b'"params":{', b'"params":{"ttl":NaN,')),
-    ("danger-hybrid", _swap(b'"params":{', b'"result":{},"params":{')),
+    (
+        "danger-no-id",
+        lambda good, names: good.replace(b'"id":' + names.request_id("t") + b",", b"", 1),
+    ),
+    ("danger-params-string", _replace_text(b'"params":{', b'"params":"x","data":{')),
+    ("danger-arguments-array", _replace_text(b'"arguments":{', b'"arguments":[],"data":{')),
+    ("danger-arguments-string", _replace_text(b'"arguments":{', b'"arguments":"{}","data":{')),
+    ("danger-arguments-null", _replace_text(b'"arguments":{', b'"arguments":null,"data":{')),
+    ("danger-name-padded", _replace_text(b'"name":"record"', b'"name":" record "')),
+    ("danger-name-array", _replace_text(b'"name":"record"', b'"name":["record"]')),
+    ("danger-method-case", _replace_text(b"tools/", b"Tools/")),
+    ("danger-method-nul", _replace_text(b'"tools/call"', b'"tools/call\\u0000"')),
+    ("danger-nan", _replace_text(b'"params":{', b'"params":{"ttl":NaN,')),
+    ("danger-hybrid", _replace_text(b'"params":{', b'"result":{},"params":{')),
 )
 """Requests whose kind is easily mistaken, and valid ones that ask for what must not be."""

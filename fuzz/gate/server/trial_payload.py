@@ -9,25 +9,25 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from wirefence.fuzz.gate.server.fresh import Key, Ready, spelled
-from wirefence.fuzz.gate.trials.messages import Names, ping, stem_of, tokens_in
+from wirefence.fuzz.gate.server.fresh import PreparedTrial, TypedId, spell_id
+from wirefence.fuzz.gate.trials.messages import TrialNames, make_ping, stem_of, tokens_in
 from wirefence.strategies.records import Version
 
 __all__ = [
-    "Parcel",
-    "apart",
-    "fenced",
+    "TrialPayload",
+    "ends_in_sentinel",
     "foreign_ids",
-    "last_ids",
-    "sentinel",
-    "warm_ids",
+    "ids_after_handshake",
+    "must_be_sent_alone",
+    "sentinel_id",
+    "sentinel_ids",
 ]
 
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LONG = 65_536
 
 
-def warm_ids(prepared: Ready) -> set[Key]:
+def ids_after_handshake(prepared: PreparedTrial) -> set[TypedId]:
     """The ids that a trial waits for in a session that has had its handshake."""
     opening = prepared.trial.opening
     return {
@@ -39,18 +39,18 @@ def warm_ids(prepared: Ready) -> set[Key]:
     }
 
 
-def last_ids(prepared: Ready) -> set[Key]:
+def sentinel_ids(prepared: PreparedTrial) -> set[TypedId]:
     """The id of the sentinel, where it is a request of its own."""
     last = prepared.judgement.frames[-1:]  # shrinking may have left nothing at all
     return {(type(name), name) for frame in last for name in frame.ids} & prepared.owed
 
 
-def foreign_ids(prepared: Ready) -> set[Key]:
+def foreign_ids(prepared: PreparedTrial) -> set[TypedId]:
     """Ids that are owed a reply and bear no name of ours: a session may have each but once."""
-    return {key for key in warm_ids(prepared) if not tokens_in(spelled(key))}
+    return {key for key in ids_after_handshake(prepared) if not tokens_in(spell_id(key))}
 
 
-def apart(prepared: Ready) -> bool:
+def must_be_sent_alone(prepared: PreparedTrial) -> bool:
     """Whether a trial needs the server for itself.
 
     It asks for pauses, which a full pipe would swallow, takes megabytes, or spoils its sentinel.
@@ -59,20 +59,20 @@ def apart(prepared: Ready) -> bool:
     data = case.data
     if case.cuts or len(data) > _LONG:
         return True
-    return not fenced(prepared) and sentinel(prepared) in data
+    return not ends_in_sentinel(prepared) and sentinel_id(prepared) in data
 
 
-def sentinel(prepared: Ready) -> bytes:
+def sentinel_id(prepared: PreparedTrial) -> bytes:
     """The raw id of a trial's sentinel."""
-    return Names(prepared.trial.number).ident("s")
+    return TrialNames(prepared.trial.number).request_id("s")
 
 
-def fenced(prepared: Ready) -> bool:
+def ends_in_sentinel(prepared: PreparedTrial) -> bool:
     """Whether a trial ends in its sentinel; shrinking may have taken it away."""
-    return (str, sentinel(prepared).strip(b'"').decode()) in last_ids(prepared)
+    return (str, sentinel_id(prepared).strip(b'"').decode()) in sentinel_ids(prepared)
 
 
-class Parcel(NamedTuple):
+class TrialPayload(NamedTuple):
     """One trial as it is sent. (A tuple, as one is made for each copy.)
 
     ``data`` are the bytes behind the ``since`` first ones, its handshake, with a sentinel in any
@@ -85,24 +85,24 @@ class Parcel(NamedTuple):
     stem: bytes
     data: bytes
     ids: bytes
-    others: frozenset[Key]
+    others: frozenset[TypedId]
     since: int
     added: bytes = b""
 
     @classmethod
-    def of(cls, prepared: Ready, version: Version) -> Parcel:
+    def of(cls, prepared: PreparedTrial, version: Version) -> TrialPayload:
         """Look into a trial; ``version`` is that of the session, for the sentinel."""
-        keys, since = warm_ids(prepared), prepared.trial.opening
+        keys, since = ids_after_handshake(prepared), prepared.trial.opening
         plain = {key for key in keys if isinstance(key[1], str) and _PLAIN.fullmatch(key[1])}
         data, added = prepared.trial.case.data[since:], b""
-        if not fenced(prepared):
-            added = sentinel(prepared)
-            data += ping(version, added).raw
+        if not ends_in_sentinel(prepared):
+            added = sentinel_id(prepared)
+            data += make_ping(version, added).raw
         ids = b" ".join(sorted(str(name).encode() for _, name in plain))
         number = prepared.trial.number
         return cls(number, stem_of(number), data, ids, frozenset(keys - plain), since, added)
 
-    def renamed(self, number: int) -> Parcel:
+    def rename_to(self, number: int) -> TrialPayload:
         """The same under the names of another trial."""
         old, new = self.stem, stem_of(number)
         others = self.others
@@ -110,4 +110,4 @@ class Parcel(NamedTuple):
             before, after = old.decode(), new.decode()
             others = frozenset((kind, str(name).replace(before, after)) for kind, name in others)
         data, ids = self.data.replace(old, new), self.ids.replace(old, new)
-        return Parcel(number, new, data, ids, others, self.since)
+        return TrialPayload(number, new, data, ids, others, self.since)

@@ -10,61 +10,61 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from wirefence.fuzz.gate.server.fresh import Key, is_owed, spelled
+from wirefence.fuzz.gate.server.fresh import TypedId, is_owed, spell_id
 from wirefence.oracles.records import FrameVerdict
 
-__all__ = ["Owners"]
+__all__ = ["ReplyMatcher"]
 
 _SURVIVES = re.compile(rb"[^A-Za-z0-9._-]")
 _TELLING = 6
 
 
-class Owners:
+class ReplyMatcher:
     """The frames of one case, asked for by what is theirs."""
 
     def __init__(self, data: bytes, frames: Sequence[FrameVerdict]) -> None:
         self._data = data
         self._frames = frames
 
-    def asking(self, key: Key) -> FrameVerdict | None:
+    def find_request(self, key: TypedId) -> FrameVerdict | None:
         """The accepted or refused request that has this id."""
-        return next((f for f in self._frames if is_owed(f) and _has(f, key)), None)
+        return next((f for f in self._frames if is_owed(f) and _has_id(f, key)), None)
 
-    def rejected_with(self, key: Key) -> FrameVerdict | None:
+    def find_rejected(self, key: TypedId) -> FrameVerdict | None:
         """The rejected frame that has this id."""
-        return next((f for f in self._frames if not is_owed(f) and _has(f, key)), None)
+        return next((f for f in self._frames if not is_owed(f) and _has_id(f, key)), None)
 
-    def shares(self, key: Key) -> bool:
+    def is_shared(self, key: TypedId) -> bool:
         """Whether a rejected frame has the id of a good request: its error may carry it too."""
-        return self.rejected_with(key) is not None
+        return self.find_rejected(key) is not None
 
-    def of(self, key: Key, *, by_elimination: bool) -> FrameVerdict | None:
+    def match_reply(self, key: TypedId, *, by_elimination: bool) -> FrameVerdict | None:
         """The frame that an answered id comes from, where no request that is owed has it."""
-        found = self.rejected_with(key) or self._spelled(key)
+        found = self.find_rejected(key) or self._match_by_spelling(key)
         if found is None and by_elimination:
             found = next((f for f in self._frames if f.rule and not is_owed(f) and not f.ids), None)
         return found
 
-    def _spelled(self, key: Key) -> FrameVerdict | None:
-        text = spelled(key)
+    def _match_by_spelling(self, key: TypedId) -> FrameVerdict | None:
+        text = spell_id(key)
         if key[0] is int or len(text) < _TELLING:
             return None
-        found = self.holding(text)
+        found = self.find_frame_with(text)
         if found is None:
             bare = _SURVIVES.sub(b"", text)
             found = next(
-                (f for f in self._frames if bare in _SURVIVES.sub(b"", self._raw(f))), None
+                (f for f in self._frames if bare in _SURVIVES.sub(b"", self._raw_frame(f))), None
             )
         return found
 
-    def holding(self, text: bytes) -> FrameVerdict | None:
+    def find_frame_with(self, text: bytes) -> FrameVerdict | None:
         """The frame that holds some bytes, a rejected one before an accepted one."""
-        having = [f for f in self._frames if text in self._raw(f)]
+        having = [f for f in self._frames if text in self._raw_frame(f)]
         return next((f for f in having if f.rule), having[0] if having else None)
 
-    def _raw(self, frame: FrameVerdict) -> bytes:
+    def _raw_frame(self, frame: FrameVerdict) -> bytes:
         return self._data[frame.start : frame.end]
 
 
-def _has(frame: FrameVerdict, key: Key) -> bool:
+def _has_id(frame: FrameVerdict, key: TypedId) -> bool:
     return any(type(name) is key[0] and name == key[1] for name in frame.ids)
