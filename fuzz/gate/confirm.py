@@ -1,8 +1,7 @@
-"""Nothing is reported that a fresh process does not show, and nothing larger than it needs to be.
+"""Confirm suspects in fresh processes, in the smallest form that still shows the finding.
 
-The key insight: a warm session is where a fault is noticed and made small, since it answers in
-milliseconds; a fresh process is where it counts. So the small form is tried in one, and the form
-as it was found where the small one fails there.
+A pipelined server shrinks a trial quickly, as it answers in milliseconds; only a fresh process
+confirms. The shrunk form is tried first, the original form where the shrunk one fails.
 """
 
 from __future__ import annotations
@@ -29,17 +28,20 @@ from wirefence.fuzz.store.store import case_from_bytes
 __all__ = ["Confirmed", "Confirmer", "Examined"]
 
 _GRACE = 0.3
+"""Seconds to wait for late output and effects after the last reply."""
 _HEAVY = 100_000
+"""Bytes from which a case is not shrunk: one run of it takes seconds."""
 _WIDTH = 16
+"""Shrinking candidates in one pipelined round: more would be made in vain after the first hit."""
 _LEAST_FRESH = 5.0
-"""Seconds below which shrinking by fresh processes is not begun."""
+"""Seconds needed to shrink with fresh processes: with less, too few candidates could run."""
 _NO_WARM = ("liveness", "session")
-"""Faults of these oracles end or spoil a living server, so that it can't show them twice."""
+"""Oracles whose faults end or spoil a running server, so it cannot show them twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """A charge that a fresh process showed, with what was seen of it."""
+    """A charge that a fresh process showed, with the observation."""
 
     charge: Charge
     prepared: PreparedTrial
@@ -48,24 +50,24 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A trial as it was run in a fresh process, what was seen, and what that breaks."""
+    """A trial as it ran in a fresh process, what was observed, and the charges."""
 
     prepared: PreparedTrial
     seen: Observation
     charges: list[Charge]
 
     def list_confirmed(self, signature: str = "") -> list[Confirmed]:
-        """What was shown, or only that of one signature."""
+        """The charges as confirmed findings; with ``signature``, only that one."""
         wanted = [c for c in self.charges if signature in ("", c.finding.signature)]
         return [Confirmed(charge, self.prepared, self.seen) for charge in wanted]
 
 
 @dataclass(slots=True)
 class Confirmer:
-    """Runs trials again in fresh processes, and makes them smaller.
+    """Runs trials again in fresh processes, and shrinks them.
 
-    ``seconds`` is how long one fault may be shrunk; ``number`` gives names that are unused.
-    ``share`` are the seconds of the time that is left which one fault may take.
+    ``seconds`` is the time to shrink one finding. ``number`` returns an unused trial number.
+    ``share`` is how many of the remaining seconds one finding may take.
     """
 
     servers: FreshServers
@@ -79,7 +81,7 @@ class Confirmer:
     def run_in_fresh_process(
         self, prepared: PreparedTrial, *, grace: float = _GRACE, full: bool = True
     ) -> Examined:
-        """A trial in a fresh process, under names of its own, beside its control session.
+        """Run a trial in a fresh process under new names, beside its control session.
 
         ``full`` is for :meth:`FreshServers.reply_patience`.
         """
@@ -90,7 +92,7 @@ class Confirmer:
         seen = self.servers.run_trial(fresh, self.facts, grace=grace, full=full)
         charges = self._judge_beside_control(fresh, seen)
         if any(charge.finding.rule == "act-unfounded" for charge in charges):
-            # Once more: what the server does at its own time may have missed the control session.
+            # Repeat the control session: periodic work of the server may have missed the first one.
             charges = self._judge_beside_control(fresh, seen, again=True)
         return Examined(fresh, seen, charges)
 
@@ -101,23 +103,24 @@ class Confirmer:
         return judge_trial(fresh, seen, self.facts, control, self.controls.most)
 
     def confirm_in_fresh_process(self, prepared: PreparedTrial, signature: str) -> list[Confirmed]:
-        """Everything that a fresh process shows of a trial, in its smallest form if that will do.
+        """Return everything that a fresh process shows of a trial, in its smallest form if
+        possible.
 
-        Without ``signature`` among it where what a living server showed has another cause: a
-        server that hangs in a fresh process has merely lost a reply in one that is shared.
+        The result may lack ``signature``: a server that hangs in a fresh process may only have lost
+        a reply in a shared one.
         """
         small = self._shrink_trial(prepared, signature)
         found = self.run_in_fresh_process(
             small, grace=0.0
-        )  # what shows at once need not be waited for
+        )  # if it shows at once, no grace is needed
         if not _has_signature(found.charges, signature):
             found = self.run_in_fresh_process(prepared)
         return found.list_confirmed()
 
     def _shrink_trial(self, prepared: PreparedTrial, signature: str) -> PreparedTrial:
-        """The smallest form that still shows the signature, in a living server if that is safe."""
+        """Return the smallest form that still shows the signature."""
         trial = prepared.trial
-        # Pauses are offsets into the bytes and heavy trials take seconds each: both stay as found.
+        # Do not shrink pauses (offsets into the bytes) and heavy trials (seconds for each run).
         if trial.case.cuts or len(trial.case.data) > _HEAVY:
             return prepared
         fast = self.warm is not None and trial.warm and signature.split("|")[1] not in _NO_WARM
@@ -141,7 +144,7 @@ class Confirmer:
                 keeps_many=keep,
                 width=_WIDTH if fast else 1,
             ).data
-        except ValueError:  # it can't be shown twice: the form as found has its chance
+        except ValueError:  # the signature did not show again: try the original form
             return prepared
         return self._make_trial(trial, opening + small, trial.number)
 
@@ -153,11 +156,11 @@ class Confirmer:
         signature: str,
         deadline: float,
     ) -> list[bool]:
-        """Which of several forms show the signature, asked for all at once."""
+        """For each form, whether a pipelined server shows the signature; all run in one batch."""
         assert self.warm is not None
         made = [
             self._make_trial(trial, opening + data, self.number()) if data.endswith(b"\n") else None
-            for data in many  # what has no LF would be glued to the next
+            for data in many  # without its LF it would join the next trial
         ]
         late = lambda: time.monotonic() > deadline  # noqa: E731
         shown = {
@@ -168,12 +171,14 @@ class Confirmer:
         return [each is not None and each.trial.number in shown for each in made]
 
     def _keeps_in_fresh_process(self, trial: Trial, data: bytes, signature: str) -> bool:
+        """Whether a fresh process shows the signature of one form."""
         made = self._make_trial(trial, data, trial.number)
         return _has_signature(
             self.run_in_fresh_process(made, grace=0.1, full=False).charges, signature
         )
 
     def _make_trial(self, trial: Trial, data: bytes, number: int) -> PreparedTrial:
+        """The trial with other bytes, under the names of ``number``."""
         case = case_from_bytes(rename_tokens(data, number), protocol=trial.case.version)
         case = replace(case, damage=trial.case.damages())
         made = replace(trial, case=case, number=number, eof=trial.eof or not data.endswith(b"\n"))

@@ -1,8 +1,9 @@
-"""What the stages of the gate hand each other.
+"""Records that the stages of the gate exchange: options, trials, observations, findings, the
+report.
 
-The key insight: a *trial* is a case with its place in a session, *seen* is everything observed of
-one trial, and a *flaw* is a finding with all that a maintainer needs to act on it. The judgement of
-a trial needs nothing but the first two, so it is the same for a warm session and a fresh process.
+A *trial* is a case with its place in a session. An *observation* is everything that was seen of one
+trial. A *flaw* is a confirmed finding with its files. The judge needs only a trial and an
+observation, so a pipelined server and a fresh process are judged by the same code.
 """
 
 from __future__ import annotations
@@ -44,19 +45,20 @@ __all__ = [
 T = TypeVar("T")
 _NO_TIMES = Times()
 Place = Literal["before", "within", "after", "end"]
-"""Where the bad frame stands: before, within or after the handshake, or as the last thing sent."""
+"""Where a session has the bad frame: before, within or after the handshake, or as the last
+bytes."""
 
 Budget = Literal["quick", "release", "nightly"]
 
 Reason = Literal["done", "budget", "interrupted", "lost"]
-"""How a run ended: ``lost`` where no process came to run any more that could be talked to."""
+"""How a run ended. ``lost``: no server process could be started or opened any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class NominatedTool:
-    """A tool that may be called, and its arguments.
+    """A tool that the gate may call, and its arguments.
 
-    ``arguments`` is JSON text in which ``{nonce}`` marks where the action name goes.
+    ``arguments`` is JSON text in which ``{nonce}`` marks the place of the action name.
     """
 
     name: str
@@ -64,20 +66,20 @@ class NominatedTool:
 
     @property
     def carries_name(self) -> bool:
-        """Whether the action name reaches the tool."""
+        """Whether the arguments carry the action name to the tool."""
         return "{nonce}" in self.arguments
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the gate is to go about it.
+    """The options of one gate run.
 
-    ``policy`` is what the server documents about a session after a rejected frame; ``None`` to find
-    out. ``protocol`` is the version to ask for, ``None`` for the newest that the server speaks.
-    ``patience`` is in seconds and for one reply, ``start_patience`` for the first one. ``effects``
-    names the recorders to use; empty for those that are available. ``watch`` holds folders in which
-    files that appear or change are effects. ``label`` is the name of the
-    server in signatures, ``""`` to take it from the command.
+    ``policy`` is what the server documents about a session after a rejected frame; ``None``: probe
+    it. ``protocol`` is the version to ask for; ``None``: the newest that the server speaks.
+    ``patience`` is the time-out of one reply in seconds, ``start_patience`` that of the first
+    reply. ``effects`` names the recorders to use; empty: all that are available. ``watch`` holds
+    folders in which created or changed files count as effects. ``label`` names the server in
+    signatures; ``""``: derive it from the command.
     """
 
     profile: Profile = "strict"
@@ -93,7 +95,9 @@ class Options:
     label: str = ""
 
     def as_settings(self) -> dict[str, str]:
-        """What decides the judgement of one case, as text to be kept beside its bytes."""
+        """Return the options that decide the judgement of one case, as text to store beside its
+        bytes.
+        """
         said = {
             "profile": self.profile,
             "policy": self.policy or "",
@@ -126,7 +130,9 @@ class Options:
                 label=label,
             )
         except ValueError as error:
-            raise UsageError(f"unusable options of the gate ({error})", "mend the .json") from error
+            raise UsageError(
+                f"unusable options of the gate ({error})", "correct the .json file"
+            ) from error
 
 
 def _split_list(text: str) -> tuple[str, ...]:
@@ -136,18 +142,18 @@ def _split_list(text: str) -> tuple[str, ...]:
 def _one_of(value: str | None, choices: tuple[T, ...]) -> T:
     found = next((each for each in choices if each == value), None)
     if found is None:
-        raise ValueError(f"{value!r} is none of {', '.join(map(str, choices))}")
+        raise ValueError(f"{value!r} is not one of {', '.join(map(str, choices))}")
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the server told about itself in a good session, and how it takes a bad frame.
+    """What discovery learned about the server.
 
-    ``versions`` are the protocol versions that it speaks. ``tool`` is the declaration of the tool
-    that is called; ``declared`` is false where its schema says more than the judge can, so that
-    what the judge thinks of arguments doesn't count. ``startup`` is the time to the first reply, in
-    seconds, and ``startup_cpu`` what of it the server's processes computed.
+    ``versions`` are the protocol versions that it speaks. ``tool`` is the declaration of the called
+    tool. ``declared`` is false where the tool's schema is richer than the judge's; then the judge's
+    verdict on arguments is ignored. ``startup`` is the time to the first reply in seconds,
+    ``startup_cpu`` the CPU seconds of the server's processes in that time.
     """
 
     label: str
@@ -165,7 +171,7 @@ class Facts:
     startup_cpu: float = 0.0
 
     def make_contract(self, profile: Profile, version: Version | None = None) -> Contract:
-        """The terms by which a session with this server is judged."""
+        """Return the terms by which a session with this server is judged."""
         tools = (self.tool,) if self.tool else ()
         return Contract(version or self.version, profile, self.policy, tools)
 
@@ -174,12 +180,12 @@ class Facts:
 class Trial:
     """One case and its place in a session.
 
-    ``case`` is a complete stdin. ``opening`` counts the bytes of its handshake where that comes
-    first and whole, so that a warm session, which has had one, is sent only what follows; ``warm``
-    says that it can be sent to one. ``name`` is the damage or the idea; ``eof`` says that stdin
-    ends with the case. ``number`` is that of its names, ``origin`` that of the trial that it is a
-    copy of, 0 for none. ``parts`` are the trials that share this one's process: each is
-    run alone where the whole shows anything.
+    ``case`` is a complete stdin. ``warm`` says that a running server can be sent the trial; it then
+    gets only the bytes after the first ``opening`` ones, which are the handshake. ``name`` is the
+    damage operator or the idea. ``eof`` says that stdin ends with the case. ``number`` is part of
+    all names in the trial; ``origin`` is the number of the trial that this one copies, 0 for none.
+    ``parts`` are the trials that share this one's process: each runs alone if the whole shows
+    anything.
     """
 
     name: str
@@ -196,14 +202,14 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Everything observed of one trial: raw lines of stdout, effects, and how it ended.
+    """Everything observed of one trial: raw lines of stdout, effects, and how the process ended.
 
-    ``tail`` is what stdout held after its last LF. ``complete`` says that every reply came that was
-    waited for; ``alive`` that the server still answered afterwards. ``ending`` is of a process that
-    ended by itself, or hung; ``status`` says how. ``since`` counts the bytes of the case that were
-    not sent, since a living server has had its handshake; ``fresh`` says that the process was sent
-    nothing else, ``hurried`` that a reply was not given all the time that it may take. ``times``
-    are those of a process whose output is here from its first byte.
+    ``tail`` is what stdout held after its last LF. ``complete``: every reply that is owed came.
+    ``alive``: the server still answered afterwards. ``ending`` describes a process that ended by
+    itself or hung, ``status`` its exit status. ``since`` counts the bytes of the case that were not
+    sent because a running server already had its handshake. ``fresh``: the process was sent nothing
+    else. ``hurried``: a reply was given less than its full time-out. ``times`` are known only for a
+    process whose output is recorded from its first byte.
     """
 
     lines: tuple[bytes, ...]
@@ -225,24 +231,24 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How often something was tried, and the two verdicts, which are independent of each other."""
+    """How often something was tried, and how often it acted or left the server unusable."""
 
     sent: int = 0
     acted: int = 0
     unusable: int = 0
 
     def add_trial(self, *, acted: bool, usable: bool) -> Attempt:
+        """Return the counts with one more trial."""
         return Attempt(self.sent + 1, self.acted + acted, self.unusable + (not usable))
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was exercised: trials by family and place, frames, processes, and what was left out.
+    """What was exercised: trials by family and place, frames, processes, and what was skipped.
 
-    ``copies`` counts trials that were sent again under new names, which is all that is told of
-    them. ``skipped`` names the trials that were planned and not run, by ``"FAMILY PLACE"``.
-    ``unconfirmed`` counts by signature what a fresh process did not show again, ``pending`` what
-    there was no time to run again.
+    ``copies`` counts trials that were sent again under new names. ``skipped`` names planned trials
+    that did not run, by ``"FAMILY PLACE"``. ``unconfirmed`` counts by signature what a fresh
+    process did not show again, ``pending`` what there was no time to run again.
     """
 
     attempts: dict[tuple[str, str], Attempt] = field(default_factory=dict)
@@ -258,9 +264,9 @@ class Tally:
 class Flaw:
     """A confirmed finding with everything a maintainer needs.
 
-    ``offending`` are the first offending bytes, raw. ``path`` is the reproducer, ``transcript`` and
-    ``stderr`` are files beside it, and ``replay`` is the one line that shows it again. ``trials``
-    names what led to it.
+    ``offending`` are the first offending bytes, raw. ``path`` is the reproducer; ``transcript`` and
+    ``stderr`` are files beside it; ``replay`` is the command line that reproduces it. ``trials``
+    names the trials that showed it.
     """
 
     finding: Finding
@@ -278,11 +284,11 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The whole result of one gate.
+    """The result of one gate run.
 
-    ``command`` and ``changes`` are the launch with secrets redacted. ``recorders`` maps the name of
-    each recorder that was on to what it can't see, ``absent`` those that were not on to the reason.
-    ``gap`` says why the run is no pass though it may have found nothing, ``""`` where it is one.
+    ``command`` and ``changes`` are the launch with secrets redacted. ``recorders`` maps each active
+    recorder to what it cannot see, ``absent`` each inactive one to the reason. ``gap`` says why the
+    run is no pass even without findings; ``""`` where there is no reason.
     """
 
     facts: Facts
@@ -302,7 +308,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """The server is known, and trials begin."""
+    """Event: the server is known, and trials begin."""
 
     facts: Facts
     command: str
@@ -312,7 +318,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """So far: seconds since the start, trials done, and flaws found."""
+    """Event: seconds since the start, trials done, and flaws found so far."""
 
     seconds: float
     trials: int
@@ -321,7 +327,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class FlawFound:
-    """A flaw, confirmed in a fresh process and on disk."""
+    """Event: a flaw was confirmed in a fresh process and written to disk."""
 
     flaw: Flaw
 

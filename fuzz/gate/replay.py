@@ -1,7 +1,6 @@
-"""One case in one fresh process: what replay and minimizing ask for.
+"""Run one case in one fresh process, for replay and minimization.
 
-The key insight: everything that decides how a case is run is in its bytes and in the options, so
-the same file shows the same finding, or shows that it is gone.
+The bytes and the stored options decide completely how the case runs.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ __all__ = ["examine_command"]
 
 _numbers = count(1)
 _known: dict[tuple[str, Options], Facts] = {}
-"""What servers told about themselves: one case may be asked about many times in one process."""
+"""Discovered facts by command and options: one process may examine many cases."""
 
 
 def examine_command(
@@ -44,13 +43,13 @@ def examine_command(
     *,
     target: str = "",
 ) -> list[Finding]:
-    """Every finding that one case shows in one fresh process of ``launch``.
+    """Return every finding that one case shows in one fresh process of ``launch``.
 
-    Names that the gate gave to calls are made new in the bytes, since a call may work only once for
-    a name. ``settings`` are those of :meth:`Options.as_settings`, ``target`` is the label in
-    signatures. The server is asked about itself the first time. A good session is also ended at
-    once, to see whether replies are lost and the process goes. Raises TargetError for a launch that
-    fails, UsageError for options that don't fit the server.
+    Names that the gate gave to calls are replaced by new ones in the bytes, as a call may work only
+    once for a name. ``settings`` are those of :meth:`Options.as_settings`, ``target`` is the label
+    in signatures. The first call discovers the server. A good session is also ended at once, to
+    check that no reply is lost and that the process exits. Raises TargetError for a launch that
+    fails, UsageError for options that do not fit the server.
     """
     hide = Redactor.of(launch)
     found = _examine_case(case, launch, settings or {}, target)
@@ -70,7 +69,7 @@ def _examine_case(
             _known[key] = discover_server(servers)
         known = _known[key]
         cause = find_variant(settings.get("cause", ""))
-        if cause is not None:  # a fault of starting, for which the start is made anew
+        if cause is not None:  # a fault at startup: repeat the start
             return [each.finding for each in startup_findings(launch, known, options, [cause])]
         eof = not case.data.endswith(b"\n")
         trial = Trial("replay", "replay", "after", case, eof=eof)
@@ -82,6 +81,7 @@ def _examine_case(
 
 
 def _judge_case(servers: FreshServers, facts: Facts, prepared: PreparedTrial) -> list[Charge]:
+    """Run and judge the case; a case without bad frames also gets the smoke checks."""
     seen = servers.run_trial(prepared, facts, grace=0.3)
     control = Controls(servers, facts, lambda: next(_numbers)).get_control(prepared)
     charges = judge_trial(prepared, seen, facts, control)

@@ -1,8 +1,7 @@
-"""The whole gate: learn, smoke, screen, confirm, report, within a budget.
+"""Run the whole gate within a time budget: discover, smoke, screen, confirm, report.
 
-The key insight: the time that was given is for everything, so what is begun is bounded by what is
-left of it: first what a living server answers in no time, then what its answers made suspect, then
-what needs a process of its own.
+The time budget covers everything, confirmation included. The order is: trials that a running server
+answers at once, then the suspects among them, then trials that need a process of their own.
 """
 
 from __future__ import annotations
@@ -55,18 +54,25 @@ from wirefence.targets.errors import TargetError
 __all__ = ["BUDGET_SECONDS", "count_spares", "run_gate"]
 
 BUDGET_SECONDS: dict[Budget, float] = {"quick": 30.0, "release": 300.0, "nightly": 3_600.0}
-"""How long a run takes, what it confirms included."""
+"""Time budget of a run in seconds, confirmation included."""
 
 _SHRINK_SECONDS: dict[Budget, float] = {"quick": 1.0, "release": 10.0, "nightly": 60.0}
+"""Seconds to shrink one finding: a few percent of the budget; a run may have a dozen findings."""
 _CLASSIC_SHARE, _WARM_SHARE, _MORE_SHARE, _ALL = 0.7, 0.85, 0.9, 1.0
-"""When the classic inputs, what a living server is sent, and more of that make room for others."""
+"""Shares of the time budget after which a stage ends: classic inputs in fresh processes, screening,
+further screening, everything. The rest stays for confirmation and for fresh processes."""
 _COUNTED = ("act-twice", "act-missing")
+"""Rules that count effects. Counts are reliable in fresh processes only."""
 _TRIES = 2
+"""Runs that may repeat a loss of replies: a race does not show every time."""
 _FEWEST_AHEAD, _MOST_AHEAD = 2, 8
-_TRIAL = 0.15
-"""Seconds that a trial takes of a server that has started."""
-_TOLD_EVERY = 0.5
-_NAMED = 12
+"""Servers started ahead: two hide a short start; more than eight only take memory."""
+_TRIAL_SECONDS = 0.15
+"""Seconds that a typical trial takes once its server has started."""
+_PROGRESS_INTERVAL = 0.5
+"""Seconds between progress events: twice a second is enough to read."""
+_NAMED_TRIALS = 12
+"""Trials named in the note about a lost server: about three lines of text."""
 
 
 def run_gate(  # noqa: PLR0913 - the terms of one gate
@@ -79,11 +85,12 @@ def run_gate(  # noqa: PLR0913 - the terms of one gate
     crashes: Path = Path("crashes"),
     seconds: float | None = None,
 ) -> Report:
-    """Run the gate on one launch command; findings are put below ``out`` as they come.
+    """Run the gate on one launch command and return the report.
 
-    ``seconds`` replaces those of the budget. Raises TargetError for a launch that fails and
-    UsageError for options that don't fit the server. Once the server is known there is a report in
-    any case, be it of a run that could not go on.
+    Findings are written below ``out`` as they come. ``seconds`` replaces the time budget of
+    ``budget``. Raises TargetError for a launch that fails and UsageError for options that do not
+    fit the server. Once discovery succeeded there is always a report, even of a run that could not
+    go on.
     """
     began, store = time.monotonic(), Store(out)
     store.prepare()
@@ -101,7 +108,7 @@ def run_gate(  # noqa: PLR0913 - the terms of one gate
 
 @dataclass(slots=True)
 class _GateRun:
-    """One run in the making."""
+    """The state of one gate run."""
 
     servers: FreshServers
     facts: Facts
@@ -116,7 +123,7 @@ class _GateRun:
     done: int = 0
     reported_at: float = 0.0
     lost: str = ""
-    """Why the run could not go on, where it could not."""
+    """Why the run could not go on; ``""`` where it could."""
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     maker: TrialMaker = field(init=False)
     confirmer: Confirmer = field(init=False)
@@ -148,7 +155,7 @@ class _GateRun:
         self.servers.deadline = self.began + self.seconds
 
     def run(self, crashes: Path) -> Reason:
-        """Everything, until the budget is spent; says how it ended."""
+        """Run everything until the time budget is spent; return how the run ended."""
         self.servers.keep_spares(count_spares(self.facts))
         todo = plan_trials(self.maker, self.budget, self.numbers, crashes)
         for stage in (todo.classic, todo.rest):
@@ -164,35 +171,39 @@ class _GateRun:
             self.starts.close()
 
     def _run_until_lost(self, todo: Plan) -> Reason:
-        """Everything, or what comes before the server can't be started or opened any more."""
+        """Run all stages; stop where the server can no longer be started or opened."""
         try:
             self._run_smoke()
             return "done" if self._run_stages(todo) else "budget"
         except TargetError as error:
             self.lost = self.filing.hide.text(str(error))
             if self.warm.last:
-                names = join_names(self.warm.last, _NAMED)
-                self.notes.append(f"Sent to the last server that ended or fell silent: {names}.")
+                names = join_names(self.warm.last, _NAMED_TRIALS)
+                self.notes.append(
+                    f"Sent to the last server that ended or stopped answering: {names}."
+                )
             self._check_good_session()
             return "lost"
 
     def _check_good_session(self) -> None:
-        """A server that serves good sessions no more is a finding, whichever trial ruined it."""
-        with contextlib.suppress(TargetError):  # one that can't be started at all says nothing
+        """File a finding if the server no longer serves good sessions, whatever caused it."""
+        with contextlib.suppress(TargetError):  # a server that cannot start shows nothing
             shown = self.confirmer.run_in_fresh_process(
                 self._prepare_trial(self.maker.make_good_session(next(self.numbers)))
             )
             for found in () if shown.seen.hurried else shown.list_confirmed():
                 said = found.charge.finding
                 if said.rule in UNUSABLE and said.signature not in self.triage.flaws:
-                    text = f"a good session is not served any more: {said.summary}"
+                    text = f"a good session is no longer served: {said.summary}"
                     charge = replace(found.charge, finding=replace(said, summary=text))
                     self.triage.file_finding(replace(found, charge=charge))
 
     def _is_budget_spent(self, share: float) -> bool:
+        """Whether a share of the time budget is spent."""
         return time.monotonic() - self.began >= self.seconds * share
 
     def _run_smoke(self) -> None:
+        """Run a good session, check the expected tools, and send many requests at once."""
         good = self.confirmer.run_in_fresh_process(
             self._prepare_trial(self.maker.make_good_session(next(self.numbers)))
         )
@@ -201,27 +212,29 @@ class _GateRun:
         self._count_and_confirm(good.prepared, good)
         for charge in find_missing_tools(self.facts, self.servers.options.expected_tools):
             self.triage.file_finding(Confirmed(charge, good.prepared, good.seen))
-        # Else a crowd says nothing new, and each of its replies is waited for.
+        # A server that fails a good session would only time out on each request of a crowd.
         if is_usable(good.charges):
             self._run_crowd()
 
     def _run_crowd(self) -> None:
+        """Send many requests and end stdin; file lost replies that a further start repeats."""
         prepared = prepare_crowd(self.maker, self.servers, self.facts, next(self.numbers))
         seen, charges = check_end_of_stdin(self.servers, self.facts, prepared)
         if not charges:
             return
-        # What depends on a race is still lost: once more in two further starts is enough.
+        # A loss may depend on a race: one repetition in two further starts confirms it.
         again = {c.finding.signature for _ in range(_TRIES) for c in self._repeat_crowd()}
         for charge in charges:
             if charge.finding.signature in again:
                 self.triage.file_finding(Confirmed(charge, prepared, seen))
 
     def _repeat_crowd(self) -> list[Charge]:
+        """Run the crowd once more in a new process."""
         prepared = prepare_crowd(self.maker, self.servers, self.facts, next(self.numbers))
         return check_end_of_stdin(self.servers, self.facts, prepared)[1]
 
     def _run_startup_variant(self, cause: StartupVariant) -> None:
-        """What one cause of noise at start and end adds to a plain start."""
+        """Run one startup variant and file what it adds to the output of a plain start."""
         found = self.starts.judge_variant(cause)
         self.planned.mark_done(cause)
         self._count_attempt("startup", "before", acted=False, usable=not found)
@@ -229,7 +242,7 @@ class _GateRun:
             self._file_startup_finding(each)
 
     def _file_startup_finding(self, found: StartupFinding) -> None:
-        """File what a start showed: it was in a fresh process."""
+        """File a finding of a start; it was seen in a fresh process, so it is confirmed."""
         started = found.run
         case = case_from_bytes(started.stdin, protocol=self.facts.version)
         trial = Trial(f"startup-{started.cause.name}", "startup", "before", case, eof=True)
@@ -249,9 +262,10 @@ class _GateRun:
         self.triage.file_finding(confirmed, launch=started.launch)
 
     def _run_stages(self, todo: Plan) -> bool:
-        """The classic inputs first, then the rest; say whether all were run.
+        """Run the classic inputs, then the rest; return whether all ran.
 
-        What a living server showed is pursued late: each classic input must have had its chance.
+        Suspects of the first screening are confirmed only after the second, so that every classic
+        input runs before the time budget is spent.
         """
         screened = self._screen_trials(todo.classic.warm)
         left = self._run_in_fresh_processes(self._list_fresh(todo.classic), _CLASSIC_SHARE)
@@ -268,14 +282,19 @@ class _GateRun:
 
     @property
     def _shares_servers(self) -> bool:
-        """Whether trials may share a server: one that closes after a bad frame serves one each."""
+        """Whether trials may share a server. One that closes after a bad frame serves one trial
+        each.
+        """
         return self.facts.policy == "continue"
 
     def _list_fresh(self, stage: Stage) -> Sequence[FreshItem]:
+        """The items of a stage that need fresh processes."""
         return stage.cold if self._shares_servers else stage.all_cold()
 
     def _screen_trials(self, trials: Iterable[Trial], templates: Templates | None = None) -> bool:
-        """Trials in a living server, until their share of the budget is spent; says if all were."""
+        """Run trials in a pipelined server until their share of the budget is spent; return whether
+        all ran.
+        """
         if not self._shares_servers:
             return True
         left: set[int | None] = {None}
@@ -292,7 +311,7 @@ class _GateRun:
             if not trial.origin:
                 left.discard(trial.number)
             charges = self.judge.judge_trial(prepared, seen)
-            # How often files changed between two looks is told in fresh processes only.
+            # A pipelined server cannot tell how often a file changed between two checks.
             certain = [c for c in charges if c.finding.rule not in _COUNTED]
             self._count_trial(template_of(prepared), certain)
             for charge in charges:
@@ -302,7 +321,9 @@ class _GateRun:
     def _run_in_fresh_processes(
         self, items: Iterable[FreshItem], share: float = _ALL
     ) -> list[FreshItem]:
-        """What needs fresh processes, until a share of the budget is spent; gives what is left."""
+        """Run items in fresh processes until a share of the budget is spent; return those that are
+        left.
+        """
         items, left = list(items), []
         self.starts.start_ahead(item for item in items if isinstance(item, StartupVariant))
         for item in items:
@@ -315,7 +336,7 @@ class _GateRun:
         return left
 
     def _run_trial(self, trial: Trial) -> None:
-        """One trial in a fresh process; where one for many shows anything, each of them alone."""
+        """Run one trial in a fresh process; if it shows anything, run each of its parts alone."""
         prepared = self._prepare_trial(trial)
         shown = self.confirmer.run_in_fresh_process(prepared, grace=0.1, full=False)
         for part in trial.parts if shown.charges else ():
@@ -327,7 +348,7 @@ class _GateRun:
         return prepare_trial(trial, contract)
 
     def _count_and_confirm(self, prepared: PreparedTrial, shown: Examined) -> None:
-        """Count a trial, and follow what it showed for the first time."""
+        """Count a trial and confirm each sign of a fault that it showed."""
         self._count_trial(prepared, shown.charges)
         for charge in shown.charges:
             self.triage.confirm_sign(prepared, charge.finding.signature, shown)
@@ -348,13 +369,14 @@ class _GateRun:
         self._report_progress()
 
     def _report_progress(self) -> None:
+        """Send a progress event, at most one each interval."""
         now = time.monotonic() - self.began
-        if now - self.reported_at >= _TOLD_EVERY:
+        if now - self.reported_at >= _PROGRESS_INTERVAL:
             self.reported_at = now
             self.listener(Progress(now, self.done, len(self.triage.flaws)))
 
     def make_report(self, reason: Reason) -> Report:
-        """The result."""
+        """Return the report of the run."""
         self.triage.count_pending()
         self.tally.processes = self.servers.processes
         self.tally.skipped = self.planned.list_names()
@@ -378,17 +400,17 @@ class _GateRun:
 
 
 def _explain_pending(pending: Mapping[str, int]) -> str:
-    """Why a run is no pass whose suspicions were not all looked into."""
-    few = "1 sign of a fault" if len(pending) == 1 else f"{len(pending)} signs of faults"
-    return f"the time was spent before {few} could be run again" if pending else ""
+    """Why a run is no pass if suspects are left unconfirmed; ``""`` for none."""
+    signs = "1 sign of a fault" if len(pending) == 1 else f"{len(pending)} signs of faults"
+    return f"the time was spent before {signs} could be run again" if pending else ""
 
 
 def count_spares(facts: Facts) -> int:
     """How many servers to start before they are needed.
 
-    As many as trials pass during one start, but no more at a time than there are processors for
-    what a start computes: what only waits can wait beside others.
+    As many as trials pass during one start, but no more at a time than the processors can start: a
+    start that mostly waits can run beside others.
     """
     busy = facts.startup_cpu / facts.startup if facts.startup else 1.0
     room = len(os.sched_getaffinity(0)) / max(busy, 1 / _MOST_AHEAD)
-    return int(min(max(_FEWEST_AHEAD, min(facts.startup / _TRIAL, room)), _MOST_AHEAD))
+    return int(min(max(_FEWEST_AHEAD, min(facts.startup / _TRIAL_SECONDS, room)), _MOST_AHEAD))

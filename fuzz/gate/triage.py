@@ -1,9 +1,8 @@
-"""From the first sign of a fault to a finding on disk, within the time that is there.
+"""Confirm suspects in order of severity and file the findings, within the time budget.
 
-The key insight: one place decides what is new. The first signs of a signature are run again in a
-fresh process, made small and put on disk before the next trial; every later one is only counted,
-and costs neither a wait nor a process. When the time is up nothing is run again: what a fresh
-process has shown is filed as it is, and what only a living server has shown is told as such.
+The first signs of each signature are confirmed at once, so later signs of it only need counting.
+When the time budget is spent nothing runs again: what a fresh process showed is filed, what only a
+pipelined server showed is reported as pending.
 """
 
 from __future__ import annotations
@@ -23,11 +22,14 @@ from wirefence.targets.command.records import Launch
 __all__ = ["Triage"]
 
 _TRIES = 2
+"""Unconfirmed signs of one signature before it is given up: each costs a process or more."""
 
 
 @dataclass(slots=True)
 class Triage:
-    """What looked wrong, and what of it is a finding. ``late`` says that the time is up."""
+    """The suspects and flaws of one run. ``is_time_spent`` returns whether the time budget is
+    spent.
+    """
 
     confirmer: Confirmer
     filing: ArtifactWriter
@@ -44,18 +46,20 @@ class Triage:
             self._suspects.setdefault(signature, []).append(prepared)
 
     def confirm_suspects(self) -> None:
-        """Run again what looked wrong: the gravest first, by the simplest trial of each."""
+        """Run suspects in fresh processes again: the most severe first, the shortest trial
+        first.
+        """
         for signature in sorted(self._suspects, key=_severity_rank):
             left = self.confirmer.servers.deadline - time.monotonic()
             self.confirmer.share = max(0.0, left) / len(self._suspects)
             suspects = self._suspects[signature]
             for prepared in sorted(suspects, key=lambda each: len(each.trial.case.data)):
                 self.confirm_sign(prepared, signature)
-            del self._suspects[signature]  # not before: this may be interrupted
+            del self._suspects[signature]  # not earlier: an interrupt must leave it pending
         self.confirmer.share = math.inf
 
     def count_pending(self) -> None:
-        """Count what was not run again because the run ended before."""
+        """Count the suspects that were not run again because the run ended."""
         for signature, suspects in self._suspects.items():
             if signature not in self.flaws:
                 self.tally.pending.setdefault(signature, len(suspects))
@@ -64,9 +68,9 @@ class Triage:
     def confirm_sign(
         self, prepared: PreparedTrial, signature: str, shown: Examined | None = None
     ) -> None:
-        """Make a finding of one sign, unless it is known or was not seen again often enough.
+        """Confirm one sign of a fault and file it, unless it is known or failed too often.
 
-        ``shown`` is what a fresh process has shown of the trial.
+        ``shown`` is what a fresh process has already shown of the trial.
         """
         if self._is_known(prepared, signature) or self._doubts.get(signature, 0) >= _TRIES:
             return
@@ -88,18 +92,20 @@ class Triage:
     def _confirm_again(
         self, prepared: PreparedTrial, signature: str, shown: Examined | None
     ) -> list[Confirmed]:
+        """Confirm while there is time; afterwards return what ``shown`` already holds."""
         if not self.is_time_spent():
             return self.confirmer.confirm_in_fresh_process(prepared, signature)
         return [] if shown is None else shown.list_confirmed(signature)
 
     def _is_known(self, prepared: PreparedTrial, signature: str) -> bool:
+        """Whether the signature has a flaw; adds the trial's name to that flaw."""
         known, name = self.flaws.get(signature), prepared.trial.name
         if known is not None and name not in known.trials:
             self.flaws[signature] = replace(known, trials=(*known.trials, name))
         return known is not None
 
     def file_finding(self, found: Confirmed, trial: str = "", launch: Launch | None = None) -> None:
-        """Put a finding on disk. Raises UsageError."""
+        """Write a finding to disk and send its event. Raises UsageError."""
         flaw = self.filing.write_finding(found, (trial or found.prepared.trial.name,), launch)
         self.flaws[flaw.finding.signature] = flaw
         if flaw.finding.rule in UNUSABLE:
@@ -108,11 +114,12 @@ class Triage:
 
 
 def _was_hurried(found: Confirmed) -> bool:
-    """Whether a reply counts as missing only because the time was up."""
+    """Whether a reply counts as missing only because its time-out was cut short."""
     return found.seen.hurried and found.charge.finding.rule in UNUSABLE
 
 
 def _severity_rank(signature: str) -> int:
+    """The rank of a signature's rule: the most severe rule has rank 0."""
     rules = [*ACTING, *UNUSABLE]
     rule = next((part for part in signature.split("|") if part in rules), "")
     return rules.index(rule) if rule else len(rules)

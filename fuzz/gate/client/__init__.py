@@ -1,1 +1,1 @@
-"""The gate for clients: a hostile server, and what a client makes of it."""
+"""The gate for clients: a hostile server, and a judge of what the client does."""

@@ -1,7 +1,7 @@
-"""What a finding on a client leaves on disk: as with servers, but from the other side.
+"""Write the files of a finding on a client.
 
-The key insight: the reproducer holds what the *server* said, since that is what a replay plays; the
-attack and its place beside it say when.
+The reproducer holds what the *server* sent, as a replay sends it again; the attack and its place
+are stored beside it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from wirefence.targets.command.records import Launch
 __all__ = ["PLACES", "ClientArtifactWriter", "trial_of"]
 
 PLACES: dict[ClientPlace, Place] = {"handshake": "within", "call": "after"}
-"""Where a server's trial would have its bad frame."""
+"""The place of the bad frame in a server's trial that corresponds to each client place."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientArtifactWriter:
-    """Puts findings on disk, all of one client; ``lost`` says which could not be kept, and why."""
+    """Writes the findings of one client to disk; ``lost`` says which could not be kept, and why."""
 
     store: Store
     launch: Launch
@@ -41,7 +41,7 @@ class ClientArtifactWriter:
     lost: list[str] = field(default_factory=list)
 
     def write_finding(self, played: PlayedAttack, charge: Charge) -> Flaw:
-        """Save one finding with all that belongs to it, without secrets."""
+        """Write one finding with all its files, redacted; return the flaw."""
         found = without_secrets(charge.finding, self.hide)
         case = _make_case(played)
         path = self.store.folder / place_of(found)
@@ -82,7 +82,7 @@ class ClientArtifactWriter:
         )
 
     def _make_transcript(self, played: PlayedAttack, found: Finding) -> str:
-        """Everything that the client sent, was sent, and reported."""
+        """Return everything that the client sent, received and reported."""
         lines = [
             f"finding   {found.signature}",
             f"summary   {found.summary}",
@@ -99,7 +99,7 @@ class ClientArtifactWriter:
 
 
 def trial_of(played: PlayedAttack) -> str:
-    """The name of a play: its attack, and where."""
+    """Return the name of a play: its attack and place."""
     return f"{played.attack.name} ({played.place})"
 
 

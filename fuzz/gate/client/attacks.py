@@ -1,7 +1,7 @@
-"""The ways in which a server can answer badly, each with what must become of it.
+"""The attacks of a fake server: ways to answer badly, and what a client must do with each.
 
-The key insight: a false answer always comes before the true one, through the same pipe, so that no
-clock decides whether a client took it: it had read the false one when it read the true one.
+A false answer always comes before the true one, through the same pipe. So a client that read the
+true answer has read the false one, and no time-out decides.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from wirefence.strategies.damage.banner import BANNERS
 __all__ = ["ATTACKS", "GOOD"]
 
 _STORM = 200
+"""Lines of a storm: more than the queues of common clients hold."""
 _HUGE = 4 << 20
+"""Bytes of the long line: above common read limits, still fast to send."""
 _DEEP = 100_000
+"""Open brackets: above every common limit on recursion."""
 _Line = Callable[[ClientRequest], bytes | None]
 
 
@@ -24,11 +27,11 @@ def _answer_truly(asked: ClientRequest) -> list[Step]:
 
 
 GOOD = Attack("good", "only true answers", "", "accept", _answer_truly)
-"""What every client must pass before anything is concluded from its failures."""
+"""The session that every client must pass before its failures mean anything."""
 
 
 def _bad_line_first(line: _Line) -> Callable[[ClientRequest], list[Step] | None]:
-    """Steps: a bad line, a pause, and the true answer."""
+    """Return a builder of a bad line, a pause, and the true answer."""
 
     def build(asked: ClientRequest) -> list[Step] | None:
         bad = line(asked)
@@ -60,7 +63,7 @@ def _other_id(asked: ClientRequest) -> bytes:
 
 
 def _change_id_type(asked: ClientRequest) -> bytes | None:
-    """The same id in the other type: 1 and "1" are two ids."""
+    """Return the same id in the other type: 1 and "1" are two ids."""
     if asked.numeric_id is not None:
         return asked.forge(b'"%b"' % asked.ident)
     inner = asked.ident.strip(b'"')
@@ -68,7 +71,7 @@ def _change_id_type(asked: ClientRequest) -> bytes | None:
 
 
 def _respell_number(spell: bytes) -> _Line:
-    """A spelling of a numeric id that some readers take for the number itself."""
+    """Return a spelling of a numeric id that some parsers read as the number itself."""
     return lambda asked: None if asked.numeric_id is None else asked.forge(spell % asked.ident)
 
 
@@ -82,14 +85,14 @@ def _stale_id(asked: ClientRequest) -> bytes | None:
 
 
 def _answer_early(asked: ClientRequest) -> list[Step] | None:
-    """An answer to the next request, which has not been made."""
+    """Answer the next request, which has not been made."""
     if asked.numeric_id is None:
         return None
     return [Send(asked.true + b"\n" + asked.forge(b"%d" % (asked.numeric_id + 1)) + b"\n")]
 
 
 def _hide_between_cr(asked: ClientRequest) -> bytes:
-    """A permitted notification in whose data, between two CR, stands a whole answer."""
+    """Return a permitted notification with a whole answer between two CR in its data."""
     return (
         b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":\r'
         + asked.false
@@ -98,7 +101,7 @@ def _hide_between_cr(asked: ClientRequest) -> bytes:
 
 
 def _spread_over_lines(asked: ClientRequest) -> bytes:
-    """The answer over several lines, as pretty printers write it."""
+    """Return the answer over several lines, as pretty printers write it."""
     return asked.false.replace(b",", b",\n ", 3)
 
 
@@ -111,7 +114,7 @@ def _send_storm(text: _Line) -> Callable[[ClientRequest], list[Step]]:
 
 
 def _make_error(asked: ClientRequest, ident: bytes) -> bytes:
-    """An error response that carries the false token."""
+    """Return an error response that carries the false token."""
     text = b"F-" + asked.false.rpartition(b"F-")[2].partition(b'"')[0]
     return b'{"jsonrpc":"2.0","id":%b,"error":{"code":-32603,"message":"%b"}}' % (ident, text)
 
@@ -136,7 +139,7 @@ def _cut_short(tail: int) -> Callable[[ClientRequest], list[Step]]:
 
 
 def _finish_line_late(asked: ClientRequest) -> list[Step]:
-    """The line ends only after more text, which makes it no message."""
+    """End the line only after more text, which makes it no message."""
     return [
         Send(asked.false, pause=asked.quiet),
         Send(b" still loading\n"),
@@ -145,7 +148,7 @@ def _finish_line_late(asked: ClientRequest) -> list[Step]:
 
 
 def _asks_back(asked: ClientRequest) -> list[Step]:
-    """A request of the server's own, with the id that the client has just used."""
+    """Send a request of the server with the id that the client has just used."""
     ping = b'{"jsonrpc":"2.0","id":%b,"method":"ping"}\n' % asked.ident
     return [Send(ping, pause=asked.quiet), Send(asked.true + b"\n")]
 
@@ -401,4 +404,4 @@ _STREAM = (
 )
 
 ATTACKS: tuple[Attack, ...] = (*_ASSOCIATION, *_TEXT, *_SHAPE, *_STREAM, *_STRICT_ONLY)
-"""Every attack, the worst first."""
+"""Every attack, the most severe first."""

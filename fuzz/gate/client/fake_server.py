@@ -1,7 +1,7 @@
-"""The server that a client under test talks to: good, but for one attack.
+"""The fake server that a client under test talks to: correct except for one attack.
 
-The key insight: it knows no clock and no pipe. It takes the client's bytes and gives steps (send,
-close), so that what it says can be tested without any process.
+It has no clock and no pipe: it takes the client's bytes and returns steps (send, close), so it is
+testable without a process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LISTED = {
     },
 }
 _ATTACKED_CALL = 2
-"""The second call: one has been answered before it, and one may come after it."""
+"""The second call: one was answered before it, and one may come after it."""
 
 
 class FakeServer:
@@ -51,7 +51,7 @@ class FakeServer:
         self._answered: list[bytes] = []
 
     def receive_bytes(self, data: bytes) -> list[Step]:
-        """Take bytes of the client; return what to do."""
+        """Take bytes of the client; return the steps that answer them."""
         if self.exercised:
             self.after += data
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -130,7 +130,7 @@ class FakeServer:
     def _answer_or_attack(
         self, ident: bytes, result: dict[str, Any], place: ClientPlace, token: str
     ) -> list[Step]:
-        """The true answer, or the attack where this is the place for it."""
+        """Return the true answer, or the attack where this is its place."""
         asked = self._make_client_request(ident, result, token)
         due = place == "handshake" or self._calls == _ATTACKED_CALL
         steps = None
@@ -142,7 +142,7 @@ class FakeServer:
         self.exercised = True
         self.offending = b"".join(step.data for step in steps[:1] if isinstance(step, Send))
         if place == "handshake" and self.attack.expected == "reject" and not self.attack.final:
-            return [*steps[:-1], Close()]  # without the true answer nothing may go on
+            return [*steps[:-1], Close()]  # without the true answer the client must not go on
         return steps
 
     def _make_client_request(
@@ -157,7 +157,7 @@ class FakeServer:
         return ClientRequest(ident, true, forge(ident), forge, previous, version, self._quiet)
 
     def _make_response(self, result: dict[str, Any], token: str) -> dict[str, Any]:
-        """The response with ``token`` where a person would read it."""
+        """Return the response with ``token`` in its readable text."""
         if "content" in result:
             result = result | {"content": [{"type": "text", "text": f"é {token}"}]}
         elif token:
@@ -174,6 +174,6 @@ class FakeServer:
 
 
 def _serialize_with_id(message: dict[str, Any], ident: bytes) -> bytes:
-    """The message with its id spelled as given: a raw token that no serializer would write."""
+    """Return the message with its id spelled as given, a raw token that no serializer writes."""
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
     return text.replace(b'"id":0', b'"id":' + ident, 1)

@@ -1,8 +1,8 @@
-"""What a client did with bad answers, judged: does it fail closed?
+"""Judge what a client did with bad answers: does it fail closed?
 
-The key insight: a client may end, raise, wait or go on; all of that is safe. What is not safe is a
-false token in what it tells, a true one under another action, or a session that it believes to be
-open though no permitted answer ever opened it. Only the last needs no word from the client itself.
+A client may end, raise, wait or go on; all of these are safe. Unsafe are: a false token in its
+results, a true token under another action, and a session that goes on although no permitted answer
+opened it. Only the last needs no report from the client.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NOT_A_SIGN = frozenset({"initialize", "server/discover", "ping", "notifications/
 
 
 def judge_client(played: PlayedAttack, label: str, profile: Profile = "strict") -> list[Charge]:
-    """Every rule that a client broke, each signature once."""
+    """Return a charge for every rule that a client broke, each signature once."""
     if not played.exercised:
         return []
     attack = played.attack
@@ -44,13 +44,13 @@ def judge_client(played: PlayedAttack, label: str, profile: Profile = "strict") 
 def _make_charge(
     played: PlayedAttack, label: str, rule: str, text: str, oracle: str = "client"
 ) -> Charge:
-    """A finding about one attack; the same attack at both places is the same fault."""
+    """Return a charge about one attack; the same attack at both places is the same fault."""
     made = finding(oracle, rule, label, played.attack.name, text)
     return Charge(made, played.offending)
 
 
 def _name_fault(played: PlayedAttack) -> tuple[str, str]:
-    """The oracle's rule, and why the answer had to be rejected."""
+    """Return the oracle's rule, and why the answer must be rejected."""
     attack = played.attack
     if attack.rule:
         return "client-accepts", f"{attack.about}: {explain_rule(attack.rule)[0]}"
@@ -58,24 +58,25 @@ def _name_fault(played: PlayedAttack) -> tuple[str, str]:
 
 
 def _judge_results(played: PlayedAttack, label: str) -> Iterator[Charge]:
+    """Judge the client's results: none may hold a false token."""
     for told in played.told:
         if played.false in told.text:
             rule, why = _name_fault(played)
             way = "an error" if told.error else "the result"
-            text = f"the client took as {way} of {told.action!r} what it had to reject ({why})"
+            text = f"the client accepted as {way} of {told.action!r} what it must reject ({why})"
             yield _make_charge(played, label, rule, text)
 
 
 def _judge_continuation(played: PlayedAttack, label: str) -> Iterator[Charge]:
-    """The handshake was never answered as it had to be, and yet the client went on."""
+    """Judge whether the client went on although its handshake was not answered correctly."""
     if played.place != "handshake" or played.attack.expected != "reject":
         return
-    if played.version == STATELESS:  # each request stands alone, and needs no discovery first
+    if played.version == STATELESS:  # requests are independent and need no discovery first
         return
     methods = [method for method in _list_methods(played.after) if method not in NOT_A_SIGN]
     if methods:
         rule, why = _name_fault(played)
-        text = f"the client sent {methods[0]} after an answer that it had to reject ({why})"
+        text = f"the client sent {methods[0]} after an answer that it must reject ({why})"
         yield _make_charge(played, label, rule, text)
 
 
@@ -90,7 +91,7 @@ def _list_methods(received: bytes) -> Iterator[str]:
 
 
 def _judge_association(played: PlayedAttack, label: str) -> Iterator[Charge]:
-    """The true answer of one action, told of another."""
+    """Judge whether the client gave the true answer of one action to another."""
     for told in played.told:
         for action, token in played.truth.items():
             if action != told.action and token in told.text.split():
@@ -99,7 +100,7 @@ def _judge_association(played: PlayedAttack, label: str) -> Iterator[Charge]:
 
 
 def _judge_acceptance(played: PlayedAttack, label: str) -> Iterator[Charge]:
-    """A permitted answer was not taken."""
+    """Judge whether the client accepted a permitted answer."""
     if played.attack.expected != "accept" or played.ending != "exited":
         return
     if played.place == "handshake":
@@ -112,11 +113,12 @@ def _judge_acceptance(played: PlayedAttack, label: str) -> Iterator[Charge]:
         }
         deaf = bool(played.told) and not set(played.truth) <= good
     if deaf:
-        text = f"the client did not take a permitted answer ({played.attack.about})"
+        text = f"the client did not accept a permitted answer ({played.attack.about})"
         yield _make_charge(played, label, "client-deaf", text)
 
 
 def _judge_liveness(played: PlayedAttack, label: str) -> Iterator[Charge]:
+    """Judge the client's death, and a client that does not end."""
     if played.ending == "crashed":
         text = f"the client died of {played.status} ({played.attack.about})"
         yield _make_charge(played, label, "live-crash", text, "liveness")

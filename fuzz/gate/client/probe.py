@@ -1,8 +1,8 @@
-"""Is the client a server? A second process of the command is asked what a server would answer.
+"""Probe whether the command under test is a server: send a second process an ``initialize``.
 
-The key insight: a server that is taken for a client waits for a request, as we wait for its first
-word, and neither ever speaks. Waiting longer tells nothing; asking does. The process that is asked
-is another one than the client that may only be slow, which notices nothing of it.
+A server under test as a client waits for a request, as the gate waits for its first message, so
+neither sends anything; a longer time-out does not help. The probe uses a second process, so it does
+not disturb a client that is only slow.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ServerProbe:
         self._session.send(_ASKED)
 
     def check_answer(self) -> None:
-        """Raise TargetError if the request has been answered; returns at once."""
+        """Raise TargetError if the request has been answered; return at once."""
         self._session.process.pump(0)
         self._session.collect()
         if any(map(_is_response, self._session.lines)):
@@ -44,7 +44,7 @@ class ServerProbe:
 
 
 def _is_response(line: bytes) -> bool:
-    """Whether a line is a response to our request: whoever sends that back answers nothing."""
+    """Whether a line is a response to our request; an echo is none."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""What the stages of client mode hand each other.
+"""Records that the stages of client mode exchange.
 
-The key insight: every answer exists twice, a *true* one and a *false* one. They differ in a token
-that stands nowhere else, so wherever a false token turns up, a response was taken that had to be
-rejected, and wherever a true one turns up under another action, one was given to the wrong request.
+Every answer exists twice, a *true* one and a *false* one, which differ in a unique token. A false
+token in a client's results proves that it accepted a response that it must reject; a true token
+under another action proves that a response was given to the wrong request.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 ClientPlace = Literal["handshake", "call"]
 Expected = Literal["reject", "ignore", "accept"]
 _LONGEST = 600
-"""Digits that Python reads and writes whatever limit it was given."""
+"""Digits of an integer that Python converts under every setting of its limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class Send:
     data: bytes
     cuts: tuple[int, ...] = ()
     pause: float = 0.0
-    """Seconds to wait afterwards, in which what the client sends is only noted."""
+    """Seconds to wait afterwards, in which bytes of the client are only recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """The end of the server's output; what the client still sends is read on."""
+    """The end of the server's output; bytes of the client are still read."""
 
 
 Step = Send | Close
@@ -51,12 +51,12 @@ Step = Send | Close
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """A request of the client that is to be answered, and what can be said to it.
+    """A request of the client, and the possible answers.
 
     ``ident`` is its id as spelled. ``true`` and ``false`` are complete responses without LF;
-    ``forge`` makes a false one with another raw id. ``previous`` is the id of an earlier request
-    that was answered, ``None`` for the first. ``quiet`` is the pause, in seconds, in which a client
-    may show that it took a false answer.
+    ``forge`` makes a false one with another raw id. ``previous`` is the id of an earlier answered
+    request, ``None`` for the first. ``quiet`` is the pause in seconds in which a client may show
+    that it accepted a false answer.
     """
 
     ident: bytes
@@ -69,7 +69,7 @@ class ClientRequest:
 
     @property
     def numeric_id(self) -> int | None:
-        """The id where it is an integer that the next one can be told of in digits."""
+        """The id as an integer, if it is one; ``None`` otherwise."""
         plain = self.ident.isdigit() and len(self.ident) <= _LONGEST
         return int(self.ident) if plain else None
 
@@ -78,10 +78,10 @@ class ClientRequest:
 class Attack:
     """One way to answer badly.
 
-    ``rule`` is the rule of the contract that its bytes break, ``""`` where they are fine and belong
-    to no request of the client's. ``expected`` is what must become of them: ``reject`` (a false
-    answer that must not be taken), ``ignore`` (noise without an answer; the session may go on or
-    end), ``accept`` (permitted, if unusual). ``build`` gives ``None`` where it does not apply.
+    ``rule`` is the rule of the contract that its bytes break; ``""`` where they are valid and
+    belong to no request of the client. ``expected`` is what the client must do with them:
+    ``reject`` (a false answer), ``ignore`` (noise without an answer; the session may go on or end),
+    ``accept`` (permitted, if unusual). ``build`` returns ``None`` where the attack does not apply.
     ``final`` says that it ends the session itself.
     """
 
@@ -97,7 +97,7 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class ClientReport:
-    """What the client says came of one action: the text of its result, or of its error."""
+    """What the client reports of one action: the text of its result, or of its error."""
 
     action: str
     text: str
@@ -106,11 +106,11 @@ class ClientReport:
 
 @dataclass(frozen=True, slots=True)
 class PlayedAttack:
-    """Everything seen of one client that was played one attack.
+    """Everything observed of one client under one attack.
 
-    ``sent`` and ``received`` are raw and whole; ``after`` holds what the client sent once the
-    attack had begun. ``truth`` maps actions to the tokens of their true answers. ``exercised`` is
-    false where the client never came as far as the attack.
+    ``sent`` and ``received`` are raw and complete; ``after`` holds what the client sent after the
+    attack began. ``truth`` maps actions to the tokens of their true answers. ``exercised`` is false
+    where the client did not get as far as the attack.
     """
 
     attack: Attack

@@ -1,8 +1,8 @@
-"""What a client under test starts as its server: hands bytes on, both ways, and does nothing else.
+"""The program that a client under test starts as its server: relays bytes in both directions.
 
-The key insight: a client chooses the environment and arguments of the server that it starts, so
-all that can be told to this program is told by the script that starts it.
-Run by path with ``-I -S``, so that it needs the standard library alone and starts in a moment.
+A client chooses the environment and arguments of its server, so the script that starts this program
+passes everything. Run it by path with ``-I -S``: it needs only the standard library and starts
+fast.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import sys
 import time
 
 _CHUNK = 1 << 16
+"""Bytes of one read: the size of a pipe."""
 _LAST_WORDS = 0.5
+"""Seconds to relay what the client sends after its server closed."""
 
 
 def relay_bytes(path: str) -> None:
-    """Join stdin and stdout to the socket at ``path`` until the socket ends."""
+    """Relay between stdin, stdout and the socket at ``path`` until the socket ends."""
     link = socket.socket(socket.AF_UNIX)
     link.connect(path)
     watched = [0, link.fileno()]
@@ -33,7 +35,7 @@ def relay_bytes(path: str) -> None:
             watched.remove(0)
             with contextlib.suppress(OSError):
                 link.shutdown(socket.SHUT_WR)
-    # What the client still says is evidence; that its server is gone must be seen soon, too.
+    # The client's last bytes are evidence, but it must also notice soon that its server is gone.
     end = time.monotonic() + _LAST_WORDS
     while 0 in watched and (left := end - time.monotonic()) > 0:
         if select.select([0], [], [], left)[0] and not _copy_bytes(0, link.fileno()):
@@ -41,7 +43,7 @@ def relay_bytes(path: str) -> None:
 
 
 def _copy_bytes(source: int, sink: int) -> bool:
-    """Hand on what is there; ``False`` at the end of either side."""
+    """Copy what is available; ``False`` at the end of either side."""
     try:
         data = os.read(source, _CHUNK)
         left = memoryview(data)

@@ -1,8 +1,7 @@
-"""Client mode of the gate: every attack on one client, in processes of their own.
+"""Run client mode: every attack on one client, each in a process of its own.
 
-The key insight: nothing is concluded about a client that does not pass a good session first, and
-no more than it lets us see: one that reports no results is judged by its handshake alone, and the
-report says so.
+A client must pass a good session first. A client that reports no results is judged by its handshake
+only, and the report says so.
 """
 
 from __future__ import annotations
@@ -49,12 +48,14 @@ from wirefence.targets.errors import TargetError
 __all__ = ["examine_client", "gate_client", "select_attacks"]
 
 _MOST_WORKERS = 4
+"""Plays at once: they mostly wait, but each starts a client."""
 _SAID = 80
+"""Characters of a client's text that a sentence quotes."""
 _CONVENTION = "see docs/gate-client.md for the few lines that a client needs"
 
 
 def select_attacks(names: Sequence[str]) -> tuple[Attack, ...]:
-    """The attacks of these names, or all of them. Raises UsageError for a name that is none."""
+    """Return the attacks of these names, or all. Raises UsageError for an unknown name."""
     known = {attack.name: attack for attack in ATTACKS}
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
@@ -73,10 +74,11 @@ def gate_client(  # noqa: PLR0913 - the terms of one gate
     attacks: Sequence[Attack] = ATTACKS,
     terms: ClientTerms | None = None,
 ) -> Report:
-    """Play every attack to a client; findings are put below ``out`` as they come.
+    """Play every attack to a client and return the report.
 
-    ``seconds`` is how long new plays are begun. Raises TargetError for a client that can't be
-    started or does not get through a good session, and UsageError where ``out`` can't be written.
+    Findings are written below ``out`` as they come. ``seconds`` is how long new plays are started.
+    Raises TargetError for a client that cannot start or does not pass a good session, and
+    UsageError where ``out`` cannot be written.
     """
     store = Store(out)
     store.prepare()
@@ -90,9 +92,9 @@ def gate_client(  # noqa: PLR0913 - the terms of one gate
 
 
 def examine_client(launch: Launch, settings: Mapping[str, str], target: str) -> list[Finding]:
-    """What one attack shows of a client, as it was filed: ``settings`` name attack and place.
+    """Return what one attack shows of a client; ``settings`` name attack and place.
 
-    Raises UsageError for settings that mean nothing, TargetError for a client that can't start.
+    Raises UsageError for unusable settings, TargetError for a client that cannot start.
     """
     options = Options.from_settings(settings, label=target)
     place: ClientPlace = "handshake" if settings.get("at") == "handshake" else "call"
@@ -107,7 +109,7 @@ def _make_terms(options: Options) -> ClientTerms:
 
 @dataclass(slots=True)
 class _ClientRun:
-    """One run in the making."""
+    """The state of one run."""
 
     launch: Launch
     options: Options
@@ -125,14 +127,14 @@ class _ClientRun:
     reports: bool = False
     played: int = 0
     lost: str = ""
-    """Why the run could not go on, where it could not."""
+    """Why the run could not go on; ``""`` where it could."""
     left: list[tuple[Attack, ClientPlace]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.hide = Redactor.of(self.launch)
 
     def play_good_session(self) -> None:
-        """A good session, which says who the client is and what it lets us see."""
+        """Play a good session: learn the client's name and whether it reports results."""
         good = play_attack(self.launch, GOOD, "handshake", replace(self.terms, doubtful=True))
         self.tally.processes += 1
         _require_good(good, self.terms, self.hide)
@@ -161,7 +163,9 @@ class _ClientRun:
             )
 
     def run(self, attacks: Sequence[Attack], seconds: float) -> Reason:
-        """All plays, several at a time, until the budget is spent; says how it ended."""
+        """Play all attacks, several at once, until the time budget is spent; return how it
+        ended.
+        """
         self.left = [(a, p) for a in attacks for p in self._list_places(a)]
         self.listener(
             RunStarted(self.facts, shown_command(self.launch, self.hide), (), len(self.left))
@@ -190,7 +194,9 @@ class _ClientRun:
         return reason
 
     def _list_places(self, attack: Attack) -> Iterator[ClientPlace]:
-        """Where an attack can be seen, a call first: what the client tells is the stronger sign."""
+        """Yield where an attack can be judged, a call first: reported results are stronger
+        evidence.
+        """
         if self.reports and "call" in attack.places:
             yield "call"
         if "handshake" in attack.places:
@@ -204,7 +210,7 @@ class _ClientRun:
         }
 
     def _take_results(self, waiting: list[Future[PlayedAttack]], left: int) -> None:
-        """Take results in order until at most ``left`` are out."""
+        """Take results in order until at most ``left`` are outstanding."""
         while len(waiting) > left:
             self._judge_play(waiting.pop(0).result())
 
@@ -234,7 +240,7 @@ class _ClientRun:
         self.tally.frames += played.sent.count(b"\n")
 
     def _confirm_play(self, played: PlayedAttack, signature: str) -> bool:
-        """Whether another process shows it too; until it has ended, the sign is pending."""
+        """Return whether another process shows the signature; it is pending until that ends."""
         self.tally.pending[signature] = 1
         again = play_attack(self.launch, played.attack, played.place, self.terms)
         del self.tally.pending[signature]
@@ -252,7 +258,7 @@ class _ClientRun:
         self.listener(FlawFound(flaw))
 
     def make_report(self, reason: Reason) -> Report:
-        """The result."""
+        """Return the report of the run."""
         self.tally.skipped = self._list_skipped()
         seconds = time.monotonic() - self.began
         why = "" if self.tally.attempts else "the time was spent before any attack was played"
@@ -275,7 +281,7 @@ class _ClientRun:
 
 
 def _reported_every_answer(played: PlayedAttack) -> bool:
-    """Whether every call that was answered truly was told so."""
+    """Whether the client reported every true answer."""
     if played.place == "handshake" or played.attack.expected == "reject":
         return True
     told = {each.action for each in played.told if not each.error}
@@ -283,7 +289,7 @@ def _reported_every_answer(played: PlayedAttack) -> bool:
 
 
 def _require_good(good: PlayedAttack, terms: ClientTerms, hide: Redactor) -> None:
-    """Raise TargetError for a client that does not get through a good session."""
+    """Raise TargetError for a client that does not pass a good session."""
     why = last_words(good.stderr)
     if not good.received:
         hung = good.ending == "hung"
@@ -293,9 +299,9 @@ def _require_good(good: PlayedAttack, terms: ClientTerms, hide: Redactor) -> Non
             f"it must start $WIREFENCE_SERVER, or {{server}} in its command; {_CONVENTION}",
         )
     if not good.exercised:
-        hint = "is it a client of MCP?"
+        hint = "check that it is an MCP client"
         if b'"server/discover"' in good.received:
-            hint = "it speaks 2026-07-28 alone, it seems: add --protocol 2026-07-28"
+            hint = "it seems to speak only 2026-07-28: add --protocol 2026-07-28"
         raise TargetError(f"the client sent no initialize ({good.status}){why}", hint)
     if good.ending != "exited":
         raise TargetError(

@@ -1,8 +1,7 @@
-"""One client under test and one attack, from the start of its process to the end.
+"""Play one attack to one client, from the start of its process to the end.
 
-The key insight: the client starts *its* server by itself, so what it is given to start is a relay
-to this process. Here alone is decided what is said; a client that speaks on its own stdin and
-stdout needs no relay, and is recognized by doing so.
+The client starts *its* server, so it is given a relay to this process, which sends all answers. A
+client that speaks on its own stdin and stdout needs no relay, and is recognized by doing so.
 """
 
 from __future__ import annotations
@@ -53,22 +52,25 @@ PREFIX = b"wirefence-result "
 _RELAY = Path(__file__).with_name("relay.py")
 _MESSAGE = re.compile(rb"\s*\{[^\n]*\"jsonrpc\"")
 _TICK = 0.002
+"""Seconds of one wait for the client: keeps the delay of an answer small."""
 _CHUNK = 1 << 16
+"""Bytes of one read: the size of a socket buffer."""
 _CUT_PAUSE = 0.02
+"""Seconds between the pieces of one answer: enough for separate reads in the client."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientTerms:
-    """How clients are played with: seconds of patience, and the pause after a bad answer."""
+    """Time-outs of a play in seconds, and the pause after a bad answer."""
 
     start_patience: float = 30.0
     patience: float = 5.0
     quiet: float = 0.25
     version: Version | None = None
     doubtful: bool = False
-    """Whether a client that says nothing for ``patience`` may be a server by mistake."""
+    """Whether a client that sends nothing for ``patience`` is probed for being a server."""
     ended: Event = field(default_factory=Event)
-    """Set to end every play that is under way."""
+    """Set to end every running play."""
 
 
 class _ClientFolder:
@@ -88,7 +90,7 @@ class _ClientFolder:
         self.server.chmod(0o755)
 
     def make_launch(self, launch: Launch) -> Launch:
-        """The client's launch, told what to start, what to ask for, and where to write."""
+        """Return the client's launch with the server, the actions and the results file."""
         argv = tuple(word.replace("{server}", str(self.server)) for word in launch.argv)
         return with_env(
             replace(launch, argv=argv),
@@ -113,9 +115,9 @@ class _ClientFolder:
 def play_attack(
     launch: Launch, attack: Attack, place: ClientPlace, terms: ClientTerms
 ) -> PlayedAttack:
-    """Start the client, be its server, and say what was seen.
+    """Start the client, act as its server, and return what was observed.
 
-    Raises TargetError for a command that can't be started, or is found out to be no client.
+    Raises TargetError for a command that cannot start, or turns out to be no client.
     """
     began = time.monotonic()
     with _ClientFolder() as here:
@@ -154,7 +156,7 @@ def play_attack(
 
 
 class _ServerCheck:
-    """Whether the command is a client at all: asked elsewhere once it has said nothing for long."""
+    """Probes whether the command is a server, once it has sent nothing for long."""
 
     def __init__(self, launch: Launch, terms: ClientTerms) -> None:
         self._launch, self._terms = launch, terms
@@ -174,18 +176,18 @@ class _ServerCheck:
         self._elsewhere.close()
 
     def check_for_server(self) -> None:
-        """To be called while nothing has come. Raises TargetError for a server."""
+        """Probe while nothing has come. Raises TargetError for a server."""
         if self._probe is not None:
             self._probe.check_answer()
         elif self._terms.doubtful and time.monotonic() - self._began > self._terms.patience:
-            # In a place of its own: a slow client's second process is not to be taken for it.
+            # Use another folder, so that a second process of a slow client is told from the first.
             place = self._elsewhere.enter_context(_ClientFolder())
             self._probe = ServerProbe(place.make_launch(self._launch))
             self._elsewhere.callback(self._probe.stop)
 
 
 class _Conversation:
-    """The bytes between one client and its peer, and the deadlines."""
+    """The bytes between one client and the fake server, and the time-outs."""
 
     def __init__(
         self, process: Process, here: _ClientFolder, peer: FakeServer, terms: ClientTerms
@@ -203,9 +205,9 @@ class _Conversation:
         self._last = time.monotonic()
 
     def run(self, unheard: Callable[[], None]) -> None:
-        """Until the client has ended, or does not end though its server has.
+        """Run until the client has ended, or does not end though its server has.
 
-        ``unheard`` is called again and again until something has come.
+        ``unheard`` is called repeatedly until the client has sent something.
         """
         while not (self.process.gone or self.terms.ended.is_set()):
             self.process.pump(_TICK)
@@ -235,16 +237,16 @@ class _Conversation:
         except BlockingIOError:
             return
         if self._link is not None or self._direct:
-            link.close()  # one server for each play: a second start finds it gone
+            link.close()  # one server for each play: close a second one at once
             return
         link.settimeout(0)
         self._link = link
 
     def _read_client(self) -> bytes:
-        """What the client has sent since the last look."""
+        """Return what the client has sent since the last read."""
         if self._link is not None:
             data = _read_socket(self._link)
-            if data is None:  # the client wants no more of its server, so the server goes
+            if data is None:  # the client closed its side, so the server ends
                 self.close_socket()
             return data or b""
         out = self.process.stdout.data
@@ -263,7 +265,7 @@ class _Conversation:
             self._todo += self.peer.receive_bytes(data)
 
     def _send_due_steps(self) -> None:
-        """Do what is due: a piece of output, the next step, or nothing."""
+        """Send what is due: a piece of output, the next step, or nothing."""
         while time.monotonic() >= self._not_before:
             if self._out:
                 if not self._write_output():
@@ -303,7 +305,7 @@ class _Conversation:
         return count > 0
 
     def _end_output(self) -> None:
-        """End the server's output; what was not sent yet is dropped."""
+        """End the server's output; drop what was not sent yet."""
         self._closed, self._last = True, time.monotonic()
         self._out = b""
         self._todo.clear()
@@ -312,7 +314,7 @@ class _Conversation:
         elif self._link is not None:
             try:
                 self._link.shutdown(socket.SHUT_WR)
-            except OSError:  # the client was first
+            except OSError:  # the client closed first
                 return
 
     def close_socket(self) -> None:
@@ -326,7 +328,7 @@ def _split_at_cuts(step: Send) -> list[tuple[int, int]]:
 
 
 def _read_socket(link: socket.socket) -> bytes | None:
-    """What has come, ``b""`` for nothing yet, ``None`` at the end."""
+    """Return what has come, ``b""`` for nothing yet, ``None`` at the end."""
     try:
         return link.recv(_CHUNK) or None
     except BlockingIOError:
@@ -336,7 +338,7 @@ def _read_socket(link: socket.socket) -> bytes | None:
 
 
 def _write_socket(link: socket.socket | None, data: bytes) -> int:
-    """How much a link took; all of it counts as taken where nobody reads any more."""
+    """Return how much a socket took; everything where its reader is gone."""
     if link is None:
         return len(data)
     try:
@@ -348,7 +350,7 @@ def _write_socket(link: socket.socket | None, data: bytes) -> int:
 
 
 def _read_client_reports(path: Path, stderr: bytes) -> Iterator[ClientReport]:
-    """What the client reported, in its file and on stderr; other lines are not ours."""
+    """Yield what the client reported, in its file and on stderr; ignore other lines."""
     marked = (line for line in stderr.split(b"\n") if line.startswith(PREFIX))
     written = path.read_bytes().split(b"\n") if os.path.lexists(path) else []
     for line in (*written, *(line.removeprefix(PREFIX) for line in marked)):
@@ -361,7 +363,7 @@ def _read_client_reports(path: Path, stderr: bytes) -> Iterator[ClientReport]:
 
 
 def _parse_report(value: object) -> ClientReport | None:
-    """What one line reports. Raises RecursionError for a result that is nested too deep."""
+    """Return what one line reports. Raises RecursionError for a deeply nested result."""
     if not isinstance(value, dict) or not isinstance(value.get("action"), str):
         return None
     error = "error" in value

@@ -1,1 +1,1 @@
-"""What the gate tells: severity, baseline, text, JUnit, SARIF, markdown and files."""
+"""What the gate reports: severity, baseline, table, JSON, JUnit, SARIF, markdown and files."""

@@ -1,9 +1,8 @@
-"""What a finding leaves on disk: the reproducer, the transcript, and stderr by itself.
+"""Write the files of a finding: the reproducer, the transcript, and stderr.
 
-The key insight: a transcript is evidence, so it shows bytes as they were, escaped once, in the
-order in which they went and came, with nothing summed up; only secrets are taken out. Where the
-disk takes nothing more, a finding is still one: it stands in the report, which says why it is
-nowhere else.
+A transcript is evidence: it shows bytes unchanged, escaped once, in the order in which they were
+sent and received, without a summary; only secrets are redacted. A finding that the disk does not
+take stays in the report, which says why it has no files.
 """
 
 from __future__ import annotations
@@ -25,15 +24,16 @@ from wirefence.targets.command.records import Launch
 __all__ = ["ArtifactWriter", "escape_frame", "shown_command", "write_file"]
 
 _LONG = 4_096
+"""Bytes of a frame that a transcript shows: the reproducer holds the rest."""
 
 
 def shown_command(launch: Launch, hide: Redactor) -> str:
-    """The command as it may be shown."""
+    """Return the command line with secrets redacted."""
     return shlex.join(hide.argv(launch.argv))
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file of a finding. Raises UsageError where the disk does not take it."""
+    """Write one file of a finding. Raises UsageError where the disk does not take it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -44,14 +44,14 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def escape_frame(raw: bytes, hide: Redactor) -> str:
-    """One frame as a transcript shows it: secrets hidden first, then escaped, long ones cut."""
+    """Return one frame as a transcript shows it: redacted, then escaped, long ones cut."""
     text = _escape_bytes(hide.raw(raw))
     return text if raw.endswith(b"\n") else f"{text} (no LF)"
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactWriter:
-    """Puts findings on disk, all of one launch; ``lost`` says which could not be kept, and why."""
+    """Writes the findings of one launch to disk; ``lost`` says which could not be kept, and why."""
 
     store: Store
     launch: Launch
@@ -63,9 +63,9 @@ class ArtifactWriter:
     def write_finding(
         self, found: Confirmed, trials: tuple[str, ...], launch: Launch | None = None
     ) -> Flaw:
-        """Save one finding with all that belongs to it, what is read by people first.
+        """Write one finding with all its files, those for people first; return the flaw.
 
-        ``launch`` is the command where it is not that of the gate.
+        ``launch`` is the command where it differs from that of the gate.
         """
         given = launch = launch or self.launch
         trial = found.prepared.trial
@@ -73,7 +73,7 @@ class ArtifactWriter:
         versions = {self.facts.name or self.facts.label: self.facts.release}
         settings = self.options.as_settings()
         cause = variant_of(finding)
-        if cause is not None:  # a replay makes the change of the cause itself
+        if cause is not None:  # a replay applies the startup variant itself
             launch, settings = self.launch, {**settings, "cause": cause.name}
         path = self.store.folder / place_of(finding)
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
@@ -100,11 +100,11 @@ class ArtifactWriter:
 
     @staticmethod
     def replay_line(path: Path) -> str:
-        """The one line that shows it again: the command and options are beside the bytes."""
+        """Return the command line that reproduces it: command and options are beside the bytes."""
         return shlex.join(["wirefence", "replay", str(path)])
 
     def make_transcript(self, found: Confirmed, launch: Launch | None = None) -> str:
-        """Everything that went in and came out, one line for each frame, by time."""
+        """Return everything sent and received, one line for each frame, by time."""
         seen, launch = found.seen, launch or self.launch
         sent = seen.stdin or found.prepared.trial.case.data
         lines = [
@@ -121,7 +121,7 @@ class ArtifactWriter:
         return self.hide.text("\n".join(lines)) + "\n"
 
     def _list_dialogue(self, sent: bytes, seen: Observation) -> Iterator[str]:
-        """What went and what came, with a line for each moment in which anything did."""
+        """Yield what was sent and received, with a line for each moment of either."""
         went = [
             (at, f"> {self._escape_frame(raw)}")
             for at, raw in _split_with_times(sent, seen.times.sent)
@@ -143,7 +143,7 @@ class ArtifactWriter:
         return escape_frame(raw, self.hide)
 
     def _list_effects(self, seen: Observation) -> Iterator[str]:
-        """What was done, and what of it was carried: there the name of the frame may be."""
+        """Yield the effects and their content, which may hold the name of the frame."""
         for e in seen.effects:
             done, carried = (_escape_bytes(self.hide.raw(part)) for part in (e.detail, e.content))
             yield f"! {e.recorder} {e.kind} {done} {carried}".rstrip()
@@ -152,7 +152,7 @@ class ArtifactWriter:
 def _split_with_times(
     data: bytes, marks: Sequence[tuple[float, int]]
 ) -> Iterator[tuple[float, bytes]]:
-    """Each line with the time at which it was whole. Split at LF alone: a lone CR ends no frame."""
+    """Yield each line with the time when it was complete; split at LF only, as CR ends no frame."""
     *lines, rest = data.split(b"\n")
     sizes, end = [size for _, size in marks], 0
     for line in (*(line + b"\n" for line in lines), *([rest] if rest else [])):

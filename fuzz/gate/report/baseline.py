@@ -1,8 +1,8 @@
-"""Expected findings of one server: a reviewed file beside its code.
+"""The baseline: a reviewed file with the expected findings of one server, kept beside its code.
 
-The key insight: an expectation is a signature with a reason that a person wrote. It silences
-exactly that fault and nothing near it; when the fault is gone, the entry is named as stale, so that
-the file never grows into a carpet. It is worth nothing for another server, so it says whose it is.
+An entry is a signature with a reason that a person wrote. It accepts exactly that signature. An
+entry whose fault is gone is reported as stale, so the file does not grow without bound. A baseline
+is valid for one server, so it names the server.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ __all__ = [
 
 UNREVIEWED = "not reviewed: say here why this is accepted, or fix it"
 _FORM = 1
+"""Version of the file format."""
 _MOST_BYTES = 16 << 20
+"""Bytes of a baseline file: thousands of entries; stops the reading of endless files."""
 _BUDGETS: tuple[str, ...] = get_args(Budget)
 
 
@@ -48,15 +50,16 @@ class ExpectedFinding:
 
     @property
     def is_reviewed(self) -> bool:
+        """Whether a person wrote a reason."""
         return bool(self.note.strip()) and self.note != UNREVIEWED
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineComparison:
-    """A run beside a baseline: flaws that are new, those expected, and entries that nothing showed.
+    """A run compared with a baseline: new flaws, expected flaws, and entries that were not seen.
 
-    ``stale`` are entries that are gone; ``unseen`` those of which a run that tried less than the
-    baseline's own can't say so.
+    ``stale`` are entries whose fault is gone; ``unseen`` are those that a shorter run than the
+    baseline's own cannot judge.
     """
 
     new: tuple[Flaw, ...]
@@ -66,10 +69,10 @@ class BaselineComparison:
     unreviewed: tuple[ExpectedFinding, ...]
 
     def make_notes(self) -> list[str]:
-        """Sentences for the report."""
+        """Return sentences for the report."""
         stale = [f"stale in the baseline, no longer seen: {each.signature}" for each in self.stale]
         stale += [
-            f"in the baseline and not seen, but not all of it was tried: {each.signature}"
+            f"in the baseline and not seen, but this run did not try everything: {each.signature}"
             for each in self.unseen
         ]
         open_ = [f"in the baseline without a reason: {each.signature}" for each in self.unreviewed]
@@ -78,7 +81,7 @@ class BaselineComparison:
 
 @dataclass(frozen=True, slots=True)
 class BaselineServer:
-    """Whose findings a baseline holds, and the longest budget that it was updated with."""
+    """The server of a baseline, and the longest budget that updated it."""
 
     label: str = ""
     name: str = ""
@@ -90,12 +93,14 @@ class BaselineServer:
         return cls(report.facts.label, report.facts.name, report.facts.release, report.budget)
 
     def is_other(self, facts: Facts) -> bool:
-        """Whether signatures of one can't be those of the other, or mean another program."""
+        """Whether this is another server than that of ``facts``, so that signatures do not
+        match.
+        """
         labels = self.label and self.label != facts.label
         return bool(labels or (self.name and facts.name and self.name != facts.name))
 
     def make_warnings(self, facts: Facts) -> list[str]:
-        """What to say before anything is concluded from a baseline that is not of this server."""
+        """Return warnings if the baseline is of another server or release."""
         mine, its = _join_names(facts.label, facts.name), _join_names(self.label, self.name)
         if self.is_other(facts):
             return [f"the baseline is of another server: {its}, and this is {mine}"]
@@ -117,7 +122,7 @@ class Baseline:
     server: BaselineServer = BaselineServer()
 
     def compare_report(self, report: Report) -> BaselineComparison:
-        """Sort the flaws of a run."""
+        """Compare the flaws of a run with the entries."""
         entries = {entry.signature: entry for entry in self.expected}
         seen = {flaw.finding.signature for flaw in report.flaws}
         absent = tuple(e for e in self.expected if e.signature not in seen)
@@ -133,7 +138,9 @@ class Baseline:
         )
 
     def mark_known(self, report: Report) -> Report:
-        """The report with expected flaws marked as known, and a note for each entry to look at."""
+        """Return the report with expected flaws marked as known, and a note for each entry to
+        review.
+        """
         entries = {entry.signature for entry in self.expected}
         flaws = tuple(
             replace(flaw, known=flaw.finding.signature in entries) for flaw in report.flaws
@@ -143,10 +150,10 @@ class Baseline:
         return replace(report, flaws=flaws, notes=notes)
 
     def update_from(self, report: Report, today: str | None = None) -> Baseline:
-        """What the file should say after this run; notes of entries that stay are kept.
+        """Return the baseline after this run; notes of remaining entries are kept.
 
-        An entry that was not seen goes only if the run tried all that the baseline's own did.
-        Raises UsageError for the baseline of another server.
+        An unseen entry is removed only if the run tried all that the baseline's own did. Raises
+        UsageError for the baseline of another server.
         """
         if self.server.is_other(report.facts):
             [why] = self.server.make_warnings(report.facts)
@@ -178,7 +185,7 @@ def _add_release(entry: ExpectedFinding, release: str) -> ExpectedFinding:
 
 
 def load_baseline(path: Path) -> Baseline:
-    """Read a baseline. Raises UsageError for a file that is missing, or is no baseline."""
+    """Read a baseline. Raises UsageError for a file that is missing or is no baseline."""
     try:
         content = json.loads(_read_limited(path))
     except FileNotFoundError as error:
@@ -186,11 +193,15 @@ def load_baseline(path: Path) -> Baseline:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}", "check the path") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON", "mend it, or make it anew") from error
+        raise UsageError(
+            f"{path} is not JSON", "correct it, or write a new one with --update-baseline"
+        ) from error
     try:
         entries, server = _parse_entries(content), _parse_server(content.get("server", {}))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path} is no baseline", "mend it, or make it anew") from error
+        raise UsageError(
+            f"{path} is no baseline", "correct it, or write a new one with --update-baseline"
+        ) from error
     _reject_duplicates(path, entries)
     return Baseline(entries, server)
 
@@ -200,7 +211,7 @@ def _read_limited(path: Path) -> bytes:
         content = stream.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         told = f"{path} has more than {_MOST_BYTES >> 20} MiB"
-        raise UsageError(f"{told}, which no baseline has", "choose another --baseline")
+        raise UsageError(f"{told}, so it is no baseline", "choose another --baseline")
     return content
 
 
@@ -232,14 +243,14 @@ def _reject_duplicates(path: Path, entries: Sequence[ExpectedFinding]) -> None:
 
 
 def store_baseline(path: Path, baseline: Baseline) -> None:
-    """Write a baseline so that it is either the old one or the new one. Raises UsageError."""
+    """Write a baseline atomically: the file is the old or the new one. Raises UsageError."""
     content = {
         "wirefence-baseline": _FORM,
         "server": asdict(baseline.server),
         "expected": _as_dicts(baseline.expected),
     }
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    # A name that is no UTF-8 is written as JSON's own escapes, which come to be the same.
+    # A name that is no UTF-8 is written as JSON escapes, which read back as the same string.
     try:
         write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:

@@ -1,7 +1,7 @@
-"""What every form of the gate's report says of one finding: the same rows in the same order.
+"""The details of one finding, the same in every report format.
 
-The key insight: a maintainer acts on the rule that the bytes broke and on those bytes; which oracle
-saw it comes second. Secrets are hidden before anything is cut, or half of one would be left.
+A maintainer needs first the broken rule and the bytes, then the oracle. Secrets are redacted before
+anything is cut, as half a secret would not be recognized.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ __all__ = [
 ]
 
 SHOWN = 160
-"""Bytes of each end of an input that are shown."""
+"""Bytes of each end of an input that are shown: about two lines of text."""
 
 _NAMED = 6
+"""Trials that are named: about one line of text."""
 _HANDSHAKE = (b'"method":"initialize"', b'"notifications/initialized"')
 
 
 def explain_rule(rule: str) -> tuple[str, str]:
-    """Statement and source of a rule of the contract or of an oracle."""
+    """Return the statement and source of a rule of the contract or of an oracle."""
     if rule in BY_ID:
         return BY_ID[rule].statement, BY_ID[rule].source
     for oracle, rules in ORACLE_RULES.items():
@@ -39,24 +40,24 @@ def explain_rule(rule: str) -> tuple[str, str]:
 
 
 def find_broken_rule(flaw: Flaw) -> str:
-    """The rule that the frame broke where one is known, else that of the oracle."""
+    """Return the rule that the frame broke where one is known, else that of the oracle."""
     kinds = flaw.finding.signature.split("|")[3:]
     return next((k for kind in kinds for k in kind.split() if k in BY_ID), flaw.finding.rule)
 
 
 def join_sent_bytes(flaw: Flaw) -> bytes:
-    """The frames of the reproducer that are not of the handshake, in one piece."""
+    """Return the frames of the reproducer except the handshake, joined."""
     frames = [f.raw for f in flaw.case.frames if not any(p in f.raw for p in _HANDSHAKE)]
     return b"".join(frames) or flaw.case.data
 
 
 def describe_place(place: str) -> str:
-    """A place in a session, in words."""
+    """Return a place in a session as words."""
     return "at the end" if place == "end" else f"{place} the handshake"
 
 
 def list_details(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[str, str]]:
-    """Name and text of each row; text of one line, but not yet escaped for any form."""
+    """Yield name and text of each detail; one line each, not escaped for any format."""
     rule = find_broken_rule(flaw)
     statement, source = explain_rule(rule)
     level = "" if rule not in BY_ID or len(BY_ID[rule].profiles) == 2 else ", strict profile only"
@@ -78,13 +79,13 @@ def list_details(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[s
 
 
 def _show_start(raw: bytes) -> str:
-    """The beginning, as a Python literal shows it: ASCII, nothing hidden by a font."""
+    """Return the beginning as a Python literal: ASCII only, so no font hides anything."""
     text = repr(raw[:SHOWN])[1:]
     return f"{text} ... {len(raw):,} bytes" if len(raw) > SHOWN else text
 
 
 def _show_both_ends(raw: bytes) -> str:
-    """Beginning and end: a good frame may stand before the bad one."""
+    """Return beginning and end: a good frame may precede the bad one."""
     if len(raw) <= 2 * SHOWN:
         return repr(raw)[1:]
     return f"{repr(raw[:SHOWN])[1:]} ... {repr(raw[-SHOWN:])[1:]}, {len(raw):,} bytes"

@@ -1,8 +1,8 @@
-"""The report of a gate in the forms that other tools read: JUnit XML, SARIF 2.1.0, markdown.
+"""Format the report for other tools: JUnit XML, SARIF 2.1.0, markdown.
 
-The key insight: what a server wrote is hostile to every one of these forms (control characters are
-not legal in XML 1.0, bars and backticks end cells and code in markdown), so all text takes the same
-way: secrets hidden, control characters escaped, then the escaping of the form.
+A server's text is hostile to each of these formats: XML 1.0 forbids control characters, bars and
+backticks end cells and code in markdown. So all text is redacted, then control characters are
+escaped, then the format's own escapes are applied.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ __all__ = ["format_junit", "format_markdown", "format_sarif"]
 _HOME = "https://modelcontextprotocol.io/specification"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _WHOLE = {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2}
-"""A reproducer is raw bytes: there is no line of it to point to."""
+"""A reproducer is raw bytes, so the region is its first character."""
 
 
 def _escape_text(text: str, hide: Redactor) -> str:
-    """Text of several lines without secrets and control characters."""
+    """Return text of several lines without secrets and control characters."""
     return "\n".join(printable(line) for line in hide.text(text).split("\n"))
 
 
 def _describe_finding(flaw: Flaw, report: Report, hide: Redactor) -> str:
-    """All that a maintainer needs, line by line."""
+    """Return the summary and details of a finding, line by line."""
     shown = (f"{name}: {text}" for name, text in list_details(flaw, report, hide))
     return _escape_text("\n".join((flaw.finding.summary, *shown)), hide)
 
@@ -43,7 +43,7 @@ def _describe_finding(flaw: Flaw, report: Report, hide: Redactor) -> str:
 
 
 def format_junit(report: Report, hide: Redactor = PATTERNS_ONLY) -> bytes:
-    """A JUnit XML file: a test for each family of trials and place, and one for each finding.
+    """Return JUnit XML: a test for each family of trials and place, and one for each finding.
 
     New findings are failures; those of the baseline are skipped, with the reason.
     """
@@ -61,7 +61,7 @@ def format_junit(report: Report, hide: Redactor = PATTERNS_ONLY) -> bytes:
         "time": f"{report.seconds:.3f}",
     }
     name = _escape_text(f"wirefence gate {report.facts.label}", hide)
-    # The schema of Jenkins knows no "skipped" of the whole.
+    # The JUnit schema of Jenkins has no "skipped" on the root element.
     whole = {key: value for key, value in counts.items() if key != "skipped"}
     root = ET.Element("testsuites", {"name": name, **whole})
     suite = ET.SubElement(root, "testsuite", {"name": name, **counts})
@@ -94,7 +94,7 @@ def _finding_case(flaw: Flaw, report: Report, hide: Redactor) -> ET.Element:
 
 
 def _gap_case(report: Report, hide: Redactor) -> Iterator[ET.Element]:
-    """A run that is no pass is an error: a file without failures would look like one."""
+    """Yield an error for a run that is no pass: a file without failures would look like one."""
     if report.gap:
         case = ET.Element("testcase", {"classname": "wirefence", "name": "whole run", "time": "0"})
         ET.SubElement(
@@ -107,7 +107,7 @@ def _gap_case(report: Report, hide: Redactor) -> Iterator[ET.Element]:
 
 
 def format_sarif(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
-    """A SARIF 2.1.0 log with one run; findings of the baseline are suppressed, not left out."""
+    """Return a SARIF 2.1.0 log with one run; findings of the baseline are suppressed."""
     rules = list(dict.fromkeys(flaw.finding.rule for flaw in report.flaws))
     driver = {
         "name": "wirefence",
@@ -173,7 +173,7 @@ def _sarif_result(
 
 
 def _artifact_uri(path: str) -> str:
-    """Relative to the folder of the run, as code scanning wants it, or whole for other places."""
+    """Return a URI relative to the run's folder, as code scanning needs it, or an absolute one."""
     if Path(path).is_absolute():
         return Path(path).as_uri()
     return quote(Path(path).as_posix() if path else "stdin")
@@ -183,7 +183,7 @@ def _artifact_uri(path: str) -> str:
 
 
 def format_markdown(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
-    """A report for people, findings first."""
+    """Return a markdown report for people, findings first."""
     new = sum(not flaw.known for flaw in report.flaws)
     facts = report.facts
     version = f"{facts.name} {facts.release}".strip() or facts.label
@@ -249,7 +249,7 @@ def _baseline_section(report: Report, hide: Redactor) -> Iterator[str]:
 
 
 def _recorder_section(report: Report, hide: Redactor) -> Iterator[str]:
-    yield from ("## Who looked", "", "| recorder | |", "|---|---|")
+    yield from ("## Effect recorders", "", "| recorder | |", "|---|---|")
     for name, blind in report.recorders.items():
         yield f"| {name} | on; cannot see {_escape_markdown(blind, hide)} |"
     for name, reason in report.absent.items():

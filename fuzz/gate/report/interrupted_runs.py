@@ -1,8 +1,8 @@
-"""Runs that were killed, named by the next run into the same folder.
+"""Report runs that were killed, at the next run with the same output folder.
 
-The key insight: what a run found is on disk before it goes on, but nobody is told of it where the
-report never came. So a run leaves a mark while it lasts, and a mark without its process is a run
-whose findings nobody has seen.
+A run writes each finding before it goes on, but a killed run prints no report. So a run keeps a
+mark file while it lasts; a mark without its process belongs to a run whose findings were not
+reported.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ __all__ = ["InterruptedRun", "find_interrupted_runs", "mark_running"]
 
 _PREFIX = ".running-"
 _SLACK = 2.0
-"""Seconds by which the clock of a file system may be behind ours."""
+"""Seconds by which a file system's clock may be behind: some store times in steps of 2 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class InterruptedRun:
-    """A run that never told what it found: when it began, on what, and the reproducers it left."""
+    """A run that was killed before its report: its start, command, and reproducers."""
 
     began: str
     command: str
     found: tuple[Path, ...]
 
     def describe_run(self) -> str:
-        """What to tell, with the place of what was found."""
+        """Return a sentence with the paths of what was found."""
         told = f"a run of {self.began} on {self.command} was killed before its report"
         if not self.found:
             return f"{told}; it had found nothing yet"
@@ -44,9 +44,9 @@ class InterruptedRun:
 
 @contextmanager
 def mark_running(out: Path, command: str) -> Iterator[None]:
-    """Leave a mark in a folder while the block lasts. Raises UsageError where that fails.
+    """Keep a mark file in a folder while the block lasts. Raises UsageError where that fails.
 
-    ``command`` is the launch without its secrets.
+    ``command`` is the launch with secrets redacted.
     """
     Store(out).prepare()
     path = out / f"{_PREFIX}{os.getpid()}"
@@ -63,14 +63,14 @@ def mark_running(out: Path, command: str) -> Iterator[None]:
 
 
 def find_interrupted_runs(out: Path) -> list[InterruptedRun]:
-    """Runs that were killed, oldest first; each is told once, for its mark is taken away."""
+    """Return killed runs, oldest first, and remove their marks: each is reported once."""
     found = []
     for mark in sorted(out.glob(f"{_PREFIX}*")):
         try:
             said = json.loads(mark.read_bytes())
             began, command, start = float(said["began"]), str(said["command"]), said["start"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue  # not ours
+            continue  # not a mark of ours
         pid = mark.name.removeprefix(_PREFIX)
         if pid.isdigit() and _start_of(int(pid)) != start:
             mark.unlink(missing_ok=True)
@@ -88,13 +88,13 @@ def _format_time(began: float) -> str:
 
 
 def _reproducers_since(out: Path, began: float) -> tuple[Path, ...]:
-    """Reproducers written since a moment."""
+    """Return the reproducers written since a moment."""
     frames = (path for path in sorted(out.glob("*/*.frame")) if path.with_suffix(".json").exists())
     return tuple(path for path in frames if path.stat().st_mtime >= began - _SLACK)
 
 
 def _start_of(pid: int) -> str:
-    """When the kernel says that a process started, ``""`` for none: numbers are used again."""
+    """Return the kernel's start time of a process, ``""`` for none: process ids are reused."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:

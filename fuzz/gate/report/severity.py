@@ -1,7 +1,7 @@
-"""Which findings come first, and what they come to in one line.
+"""Order findings by severity, and summarize them in one line.
 
-The key insight: a maintainer reads the first screen. Whether bytes that had to be rejected acted is
-asked before whether the server can still be used, and both before anything that is merely untidy.
+A maintainer reads the first screen. Rejected bytes that acted come first, then servers that became
+unusable, then everything else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _UNTIDY = len(_ORDER)
 
 
 def sort_by_severity(flaws: Iterable[Flaw]) -> tuple[Flaw, ...]:
-    """Findings by what they mean; equal ones as they were found; those of starts come last."""
+    """Return findings by severity, equal ones in order of discovery; those of starts last."""
     return tuple(sorted(flaws, key=_severity_key))
 
 
@@ -28,15 +28,16 @@ def _severity_key(flaw: Flaw) -> tuple[int, bool]:
     place = _ORDER.index(oracle) if oracle in _ORDER else _UNTIDY
     return (
         _UNTIDY + 1 if variant_of(flaw.finding) else place,
-        # A result for a rejected frame is graver than a wrong code for a good one.
+        # A result for a rejected frame is more severe than a wrong code for a good one.
         flaw.finding.rule not in (*ACTING, *UNUSABLE),
     )
 
 
 def summarize_counts(flaws: Iterable[Flaw]) -> str:
-    """New findings in one look: how many acted, how many left the server unusable, how many else.
+    """Return the counts of new findings: acted, unusable, other.
 
-    A client acts where it takes what it had to reject. Starts never count: nothing bad was sent.
+    A client acts where it accepts what it must reject. Starts never count as acted or unusable:
+    nothing bad was sent.
     """
     new = [flaw for flaw in flaws if not flaw.known]
     if not new:

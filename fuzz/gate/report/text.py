@@ -1,7 +1,7 @@
-"""The gate's result for people and for programs, and its progress while it runs.
+"""Format the report as a table and as JSON, and print progress during the run.
 
-The key insight: two verdicts stand side by side, never added up: did what had to be rejected act,
-and did the server still serve a good request afterwards.
+The two verdicts stay separate: whether rejected bytes acted, and whether the server still served a
+good request afterwards.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ from wirefence.fuzz.text import printable
 __all__ = ["decide_verdict", "format_json", "format_table", "make_progress_printer"]
 
 _NAMED = 6
+"""Skipped trials that the table names: about one line of text."""
 _EVERY, _EVERY_ON_A_TERMINAL = 10.0, 2.0
+"""Seconds between progress lines: a log file needs fewer than a terminal."""
 
 
 def make_progress_printer(
     stream: TextIO, hide: Redactor = PATTERNS_ONLY
 ) -> Callable[[Event], None]:
-    """A listener that writes a line for each finding, and one now and then."""
+    """Return a listener that prints a line for each finding, and progress at intervals."""
     told, planned = [time.monotonic()], [0]
     every = _EVERY_ON_A_TERMINAL if stream.isatty() else _EVERY
 
@@ -75,14 +77,14 @@ def _finding_title(flaw: Flaw) -> str:
 
 
 def decide_verdict(report: Report) -> str:
-    """``findings`` where any is new, ``none`` where too little was tried, else ``pass``."""
+    """Return ``findings`` where any is new, ``none`` where too little was tried, else ``pass``."""
     if any(not flaw.known for flaw in report.flaws):
         return "findings"
     return "none" if report.gap else "pass"
 
 
 def format_table(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
-    """The report for people: verdict, findings, then what was exercised and who looked."""
+    """Return the report for people: verdict, findings, trials, and effect recorders."""
     lines = [*_verdict_lines(report), ""]
     for number, flaw in enumerate((flaw for flaw in report.flaws if not flaw.known), 1):
         lines += [*_finding_lines(number, flaw, report, hide), ""]
@@ -130,7 +132,7 @@ def _attempt_lines(report: Report) -> Iterator[str]:
 
 
 def _skipped_lines(skipped: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """What was left out, by name; long lists are whole in the JSON form."""
+    """Yield what was skipped, by name; the JSON format holds long lists completely."""
     if skipped:
         yield f"not run: {sum(map(len, skipped.values()))} trials"
     for where, names in sorted(skipped.items()):
@@ -144,7 +146,7 @@ def _attempt_row(name: str, each: Attempt) -> str:
 
 
 def _recorder_lines(report: Report) -> Iterator[str]:
-    yield "Effects were looked for in replies, and by:"
+    yield "Effects were detected in replies, and by these recorders:"
     for name, blind in report.recorders.items():
         yield f"  {name}: does not see {blind}"
     for name, reason in report.absent.items():
@@ -155,18 +157,18 @@ def _note_lines(report: Report) -> Iterator[str]:
     doubts = report.tally.unconfirmed
     if doubts:
         yield ""
-        yield "Seen in a living server and not again in a fresh one, so not counted:"
+        yield "Seen in a shared server and not again in a fresh process, so not counted:"
         yield from (printable(f"  {signature}") for signature in doubts)
     pending = report.tally.pending
     if pending:
         yield ""
-        yield "Not confirmed: there was no time to run it again in a fresh process:"
+        yield "Not confirmed: no time was left to run it again in a fresh process:"
         yield from (printable(f"  {signature}") for signature in pending)
     yield from (printable(note) for note in report.notes)
 
 
 def format_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
-    """The report for programs: one JSON object."""
+    """Return the report for programs: one JSON object."""
     content = {
         "server": asdict(report.facts),
         "command": report.command,
@@ -193,7 +195,7 @@ def format_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
         "recorders_off": dict(report.absent),
         "notes": list(report.notes),
     }
-    # Not in the finished text: a rule that hides up to a quote would take those of JSON with it.
+    # Redact before serializing: a rule that hides up to a quote would remove JSON's own quotes.
     return json.dumps(hide.within(content), indent=1)
 
 

@@ -1,1 +1,1 @@
-"""How the gate runs a server: discovery, fresh and pipelined sessions, start and end."""
+"""Drive a server: start it, send trials, match replies, judge what was observed."""

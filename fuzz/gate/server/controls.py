@@ -1,9 +1,9 @@
-"""Control sessions: the same good frames, without the bad one.
+"""Run control sessions: the same good frames without the rejected one.
 
-The key insight: a server may do on its own accord whatever it likes; only what it does *because* of
-a rejected frame is a fault. Sessions that differ in nothing but names have one control. What a
-server does at its own time, such as a look for updates, may be in one session and not in the next:
-only more of it than any good session has shown counts.
+A server may have effects of its own, so only what it does *because* of a rejected frame is a fault.
+Sessions that differ only in names share one control session. Periodic effects, such as an update
+check, may fall into one session and not the next: only more of them than any good session showed
+counts.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ class Controls:
         self._servers, self._facts, self._number = servers, facts, number
         self._known: dict[tuple[bytes, str, bool], Observation] = {}
         self.most: Counter[Kind] = Counter()
-        """Nameless effects, each as often as it was seen in one good session at most."""
+        """Unnamed effects, each with its highest count in one good session."""
 
     def record_good_session(self, seen: Observation) -> None:
-        """Take note of what a good session did."""
+        """Record the unnamed effects of a good session."""
         self.most |= counts(list_unnamed(seen))
 
     def get_control(self, prepared: PreparedTrial, *, again: bool = False) -> Observation | None:
-        """The control session of a trial, run if it is new or wanted ``again``.
+        """Return the control session of a trial; run it if it is new or ``again``.
 
-        ``None`` where it would show nothing: no frame is rejected, or the session is closed by it.
+        ``None`` where a control session shows nothing: no frame is rejected, or a rejected frame
+        closes the session.
         """
         if self._facts.policy == "close":
             return None
@@ -54,11 +55,11 @@ class Controls:
         if again or key not in self._known:
             trial = replace(prepared.trial, case=case, opening=0, warm=False, name="control")
             contract = self._facts.make_contract(self._servers.options.profile, case.version)
-            # Its calls are calls like others: a name that has been used may be refused.
+            # Use new names: the server may refuse a call whose name was used before.
             prepared = rename_trial(prepare_trial(trial, contract), self._number(), contract)
             seen = self._servers.run_trial(prepared, self._facts)
             self.record_good_session(seen)
             if seen.hurried:
-                return seen  # not all that a control session shows: the next trial has its own
+                return seen  # incomplete: run it anew for the next trial
             self._known[key] = seen
         return self._known[key]

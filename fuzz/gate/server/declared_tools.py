@@ -1,7 +1,7 @@
-"""Tools as a server declares them, in the terms of the contract.
+"""Translate tools as a server declares them into the contract's terms.
 
-The key insight: JSON Schema can say more than the contract's six types. Where a schema does, what
-the judge thinks of arguments is not held against the server: only frames are.
+JSON Schema can express more than the contract's six types. Where a schema does, the judge's verdict
+on arguments is ignored and only frames are judged.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ _PLAIN = frozenset({"type", "title", "description", "default", "enum", "examples
 
 
 def choose_tool(tools: Sequence[Mapping[str, Any]]) -> NominatedTool | None:
-    """A tool that may be called though nobody named one: it says that it only reads, and needs no
-    arguments. ``None`` where there is none: nothing else is called without being nominated.
+    """Return a tool that may be called without being named by the user; ``None`` for none.
+
+    Such a tool declares that it only reads, and needs no arguments.
     """
     for tool in tools:
         notes = tool.get("annotations")
@@ -35,9 +36,9 @@ def choose_tool(tools: Sequence[Mapping[str, Any]]) -> NominatedTool | None:
 
 
 def declare_tool(tool: Mapping[str, Any], nominee: NominatedTool) -> tuple[Tool, bool]:
-    """The tool in the contract's terms, and whether these say all that its schema says.
+    """Return the tool in the contract's terms, and whether these express its whole schema.
 
-    What in the schema is not of its type is taken as not being there.
+    Parts of the schema that have the wrong type are ignored.
     """
     schema = tool.get("inputSchema")
     schema = schema if isinstance(schema, dict) else {}
@@ -73,7 +74,7 @@ def _declare_argument(name: str, schema: object, needed: set[str]) -> Argument |
 
 
 def _accepts_value(argument: Argument, given: Mapping[str, object]) -> bool:
-    """Whether the nominated value is one that the judge takes; an absent one must not be needed."""
+    """Whether the judge accepts the given value; an absent one must not be required."""
     if argument.name not in given:
         return not argument.required
     value = given[argument.name]

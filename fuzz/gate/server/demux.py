@@ -1,9 +1,9 @@
-"""Which of many trials in flight a line of stdout belongs to.
+"""Match each line of stdout to its trial, of many in flight: which reply answers which request.
 
-The key insight: every name and id is a trial's own, so most of what comes back can be told apart
-whatever its order, and where all that stands before the answer to a sentinel bears the sentinel's
-name, one look at the whole piece will do. What bears no name is led to its trial by its place, as
-far as sentinels are answered in the order of their trials; otherwise its trial is in doubt.
+All names and ids belong to one trial, so most lines match by name in any order. Where every line
+before a sentinel's answer has the sentinel's name, the whole piece matches in one step. A line
+without a name matches by order, as long as sentinels are answered in order; otherwise its trials
+are doubted and run again.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ __all__ = ["Demux", "SentTrial"]
 _SENTINEL = re.compile(rb'"id"[ \t\r]*:[ \t\r]*"wf([0-9a-f]{4}c\d{6})si"[^\n]*\n')
 _NUMBER = re.compile(rb"wf([0-9a-f]{4}c\d{6})[a-z]")
 _HARMLESS = ("", "mcp-method")
+"""Verdicts on a line of stdout that need no trial: servers may extend the protocol."""
 
 
 def _may_lack_name(prepared: PreparedTrial) -> bool:
-    """Whether what a bad frame brings about may bear no name of ours: it has no id that we gave."""
+    """Whether the reply to a bad frame may lack our names: the frame has no id that we gave."""
     trial, data = prepared.trial, prepared.trial.case.data
     frames = prepared.judgement.frames
     bad = [f for f in frames if f.start >= trial.opening and not f.accepted]
@@ -41,10 +42,10 @@ def _may_lack_name(prepared: PreparedTrial) -> bool:
 
 @dataclass(slots=True)
 class SentTrial:
-    """A trial that was sent, the ids that it still waits for, and the lines that have come.
+    """A trial in flight: the ids that it still waits for, and its lines so far.
 
-    ``missing`` are ids as they stand on a line, ``others`` those that can be spelled in many ways.
-    ``doubted`` says that what came of it cannot be told from what came of others.
+    ``missing`` are ids as they are spelled on a line, ``others`` ids with several spellings.
+    ``doubted`` says that its output cannot be told from that of other trials.
     """
 
     prepared: PreparedTrial
@@ -57,21 +58,21 @@ class SentTrial:
 
     @classmethod
     def of(cls, prepared: PreparedTrial, payload: TrialPayload) -> SentTrial:
-        """A trial as it is sent."""
+        """Return a trial in flight that nothing has answered yet."""
         return cls(prepared, payload, payload.number, set(payload.ids.split()), set(payload.others))
 
     @property
     def is_complete(self) -> bool:
-        """Whether every reply has come that is owed."""
+        """Whether every reply that is owed has come."""
         return not self.missing and not self.others
 
 
 class Demux:
-    """Trials by how far they have come, and what has come of each.
+    """The trials in flight on one server, and the lines that belong to each.
 
-    ``flying`` are those whose sentinel is not answered, in the order in which they were sent;
-    ``behind`` those whose sentinel is answered while another reply is missing; ``landed`` those of
-    which everything is there. These are kept a while for lines that come late.
+    ``in_flight`` are trials whose sentinel is not answered, in the order of sending. ``incomplete``
+    are those whose sentinel is answered while another reply is missing. ``finished`` have every
+    reply; the last ones are kept for late lines.
     """
 
     def __init__(self, version: Version) -> None:
@@ -85,34 +86,36 @@ class Demux:
         self._latest: SentTrial | None = None
         self._owed: dict[TypedId, int] = {}
         self._noise: set[str] = set()
-        """Kinds of noise that have put trials in doubt."""
+        """Kinds of noise for which trials were doubted already."""
 
     def clear(self) -> None:
-        """Another server: nothing is in flight, and nothing is known of its order."""
+        """Forget all trials: a new server starts."""
         self.in_flight, self.incomplete, self.finished = {}, {}, {}
         self._ordered, self._latest = True, None
         self._owed.clear()
         self._noise.clear()
 
     def add_trial(self, prepared: PreparedTrial, payload: TrialPayload) -> None:
-        """A trial is sent."""
+        """Add a trial that is being sent."""
         self.in_flight[payload.number] = SentTrial.of(prepared, payload)
         if payload.others:
             self._owed.update(dict.fromkeys(payload.others, payload.number))
 
     def take_finished(self, keep: int = 0) -> list[SentTrial]:
-        """Give away what has landed, but for the ``keep`` latest."""
+        """Remove and return finished trials except the last ``keep``."""
         ready = list(islice(self.finished, max(0, len(self.finished) - keep)))
         return [self.finished.pop(number) for number in ready]
 
     def take_incomplete(self) -> list[SentTrial]:
-        """Give away what is behind: it is not waited for any more."""
+        """Remove and return the incomplete trials: stop waiting for them."""
         left = list(self.incomplete.values())
         self.incomplete = {}
         return left
 
     def match_lines(self, block: bytes) -> None:
-        """Lead complete lines to their trials; what has no name is harmless, or a stray."""
+        """Match complete lines to their trials; a line without a name is noise or matches by
+        order.
+        """
         start = 0
         for sentinel in _SENTINEL.finditer(block):
             piece = block[start : sentinel.end()]
@@ -122,7 +125,7 @@ class Demux:
         self._match_each_line(block[start:])
 
     def _match_piece(self, piece: bytes, number: bytes) -> bool:
-        """Take the lines up to the answer to a sentinel at once, if every one is of its trial."""
+        """Match all lines up to a sentinel's answer in one step, if each belongs to its trial."""
         flight = self.in_flight.get(number_of(number))
         ids = answered_ids(piece)
         if (
@@ -141,6 +144,7 @@ class Demux:
             self._match_line(line)
 
     def _match_line(self, line: bytes) -> None:
+        """Match one line: by name, then by id, then as noise or by order."""
         if self.match_by_name(line) or OUR_NUMBER in numbers_in(line):
             return
         verdict = judge_reply(line, self._version)
@@ -154,7 +158,9 @@ class Demux:
             self._match_by_order(line)
 
     def match_by_name(self, line: bytes) -> bool:
-        """Lead a line home by a name in it, that of an id first; say whether there is such."""
+        """Match a line to its trial by a name in it, first by that of an id; return whether it
+        matched.
+        """
         ids = answered_ids(line)
         numbers = chain(chain.from_iterable(map(numbers_in, ids)), numbers_in(line))
         flight = next(filter(None, map(self._find_trial, numbers)), None)
@@ -172,7 +178,7 @@ class Demux:
         return found or self.finished.get(number)
 
     def _match_by_id(self, verdict: ReplyVerdict) -> SentTrial | None:
-        """The trial that waits for a reply with an id that anybody may use."""
+        """Return the trial that waits for a reply with an id that is not a name of ours."""
         for reply in list_responses(verdict):
             if reply.id is None:
                 continue
@@ -184,7 +190,7 @@ class Demux:
         return None
 
     def _pass_sentinel(self, flight: SentTrial) -> None:
-        """The sentinel of a trial was answered."""
+        """Move a trial whose sentinel was answered to finished or incomplete."""
         self._ordered &= next(iter(self.in_flight)) == flight.number
         del self.in_flight[flight.number]
         self.passed += 1
@@ -192,11 +198,12 @@ class Demux:
         (self.finished if flight.is_complete else self.incomplete)[flight.number] = flight
 
     def _finish_if_complete(self, flight: SentTrial) -> None:
+        """Move an incomplete trial to finished once its last reply has come."""
         if flight.is_complete and flight.number in self.incomplete:
             self.finished[flight.number] = self.incomplete.pop(flight.number)
 
     def _doubt_noise(self, line: bytes, verdict: ReplyVerdict) -> None:
-        """What is no message may be of any trial; of each kind of it, once is enough."""
+        """Doubt the trials that may have caused a line that is no message; once for each kind."""
         kinds = {offence.kind for offence in offences([line], [verdict], b"")}
         if kinds <= self._noise:
             return
@@ -205,10 +212,10 @@ class Demux:
         _mark_doubted(filter(None, (self._latest, now)) if self._ordered else self._list_all())
 
     def _match_by_order(self, line: bytes) -> None:
-        """A result without a name is taken for that of the trial whose turn it is.
+        """Match a result without a name to the oldest trial in flight.
 
-        Where turns are not kept, it may be of any whose frame has no id of ours. A fresh process
-        will tell.
+        Where sentinels are answered out of order, doubt every trial whose bad frame has no id of
+        ours; a fresh process decides.
         """
         now = next(iter(self.in_flight.values()), None)
         if self._ordered and now is not None:

@@ -1,8 +1,8 @@
-"""What a server tells about itself, learnt in good sessions before anything is judged.
+"""Discover a server: its name, versions and tools, learned in good sessions before any trial.
 
-The key insight: a server that can't be talked to at all is no finding but a launch that failed,
-and each way of failing has a sentence of its own. What it writes may be anything: of its replies
-only what has the right type is taken, and what a sentence quotes of it is without secrets.
+A server that cannot be talked to is no finding but a failed launch, and each way of failing has an
+error message of its own. A server may write anything: replies are used only where their types are
+right, and quoted text is redacted.
 """
 
 from __future__ import annotations
@@ -39,15 +39,17 @@ __all__ = ["discover_server", "label_of"]
 _NEWEST: Version = "2025-11-25"
 _LATEST: Version = "2026-07-28"
 _PAGES = 20
+"""Pages of tools/list that are read: ends the loop for a server that always gives a cursor."""
 _KINDS = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 _QUOTED = 200
+"""Characters of a server's text that a sentence quotes."""
 _SHOWN, _READ = 80, 1 << 16
-"""Bytes of stdout that are shown, and in how many secrets are looked for before they are cut."""
+"""Bytes of stdout that are shown, and bytes in which secrets are redacted before the cut."""
 
 
 @dataclass(slots=True)
 class _Conversation:
-    """A conversation with one server: ask, and get the whole reply as Python objects."""
+    """A conversation with one server: send a request, return the whole reply as Python objects."""
 
     watched: RecordedServer
     servers: FreshServers
@@ -55,9 +57,9 @@ class _Conversation:
     number: int = 0
 
     def send_request(self, raw: bytes, ident: bytes, patience: float) -> dict[str, Any] | None:
-        """The reply to a request, ``None`` where none came in time.
+        """Return the reply to a request; ``None`` where none came in time.
 
-        Raises TargetError for a command that asks instead of answering.
+        Raises TargetError for a command that sends requests itself.
         """
         session = self.watched.session
         session.send(raw)
@@ -93,11 +95,11 @@ class _Conversation:
         return TrialNames(self.number)
 
     def quote_text(self, text: str) -> str:
-        """What the server wrote, for a sentence."""
+        """Return text of the server for a sentence: short and redacted."""
         return Redactor.of(self.servers.launch).brief(text, _QUOTED)
 
     def quote_stdout(self) -> str:
-        """The beginning of stdout as a literal, ``""`` where there is none."""
+        """Return the beginning of stdout as a literal; ``""`` where there is none."""
         data = bytes(self.watched.session.process.stdout.data[:_READ])
         shown = Redactor.of(self.servers.launch).raw(data)[:_SHOWN]
         return repr(shown) if shown else ""
@@ -112,11 +114,11 @@ def _parse_object(line: bytes) -> dict[str, Any]:
 
 
 def discover_server(servers: FreshServers, within: float = math.inf) -> Facts:
-    """Talk to a fresh server, then see how another takes a bad frame.
+    """Talk to a fresh server, then probe what it does after a bad frame.
 
-    ``within`` bounds the patience with its start, in seconds, to no less than that with a reply.
-    Raises TargetError where the launch fails, UsageError for an option that does not fit the
-    server (a tool that it hasn't, a version that it doesn't speak).
+    ``within`` bounds the time-out of its start in seconds, but to no less than that of a reply.
+    Raises TargetError where the launch fails, UsageError for an option that does not fit the server
+    (a tool that it lacks, a version that it does not speak).
     """
     options = servers.options
     began = time.monotonic()
@@ -155,7 +157,7 @@ def discover_server(servers: FreshServers, within: float = math.inf) -> Facts:
 
 
 def _open_session(talk: _Conversation, options: Options) -> tuple[Version, Mapping[str, Any]]:
-    """Open the session in the version that is asked for, or the newest that the server speaks."""
+    """Open the session in the requested version, or in the newest that the server speaks."""
     names = talk.make_names()
     if options.protocol == _LATEST:
         return _LATEST, _request_discovery(talk, options)
@@ -192,7 +194,7 @@ def _find_version(spoken: object) -> Version | None:
 def _request_discovery(
     talk: _Conversation, options: Options, before: str = ""
 ) -> Mapping[str, Any]:
-    """Ask for what a server of the newest version tells; ``before`` is what it refused before."""
+    """Send ``server/discover`` of the newest version; ``before`` is what was refused earlier."""
     names = talk.make_names()
     reply = talk.send_request(
         make_ping(_LATEST, names.request_id("d")).raw, names.request_id("d"), talk.start_patience
@@ -200,11 +202,11 @@ def _request_discovery(
     if reply is None:
         raise _explain_silence(talk, options)
     if "method" in reply:
-        raise TargetError("the command sends its input back", "give one that is a server of MCP")
+        raise TargetError("the command sends its input back", "give the command of an MCP server")
     if "result" not in reply:
         raise TargetError(
             f"{before}the server refused server/discover ({_quote_error(talk, reply)})",
-            "see what it wants, or try another --protocol",
+            "read its message, or try another --protocol",
         )
     return _require_result(reply, "server/discover")
 
@@ -214,7 +216,7 @@ def _require_result(reply: Mapping[str, Any], method: str) -> Mapping[str, Any]:
     if not isinstance(result, dict):
         told = _KINDS.get(type(result), "a number")
         raise TargetError(
-            f"the server answered {method} with {told}", "its result has to be an object"
+            f"the server answered {method} with {told}", "its result must be an object"
         )
     return result
 
@@ -231,7 +233,7 @@ def _as_text(value: object) -> str:
 
 
 def _explain_silence(talk: _Conversation, options: Options) -> TargetError:
-    """The sentence for a server that did not answer its first request."""
+    """Return the error for a server that did not answer its first request."""
     session, process = talk.watched.session, talk.watched.session.process
     if process.flooded:
         return TargetError(
@@ -286,7 +288,7 @@ def _list_versions(version: Version, hello: Mapping[str, Any]) -> tuple[Version,
 
 
 def _list_tools(talk: _Conversation, version: Version, patience: float) -> list[dict[str, Any]]:
-    """All tools that the server lists, over its pages."""
+    """Return all tools that the server lists, over all pages."""
     tools: list[dict[str, Any]] = []
     cursor: object = None
     for _ in range(_PAGES):
@@ -329,7 +331,7 @@ def _declare_nominee(
 
 
 def _probe_policy(talk: _Conversation, facts: Facts) -> Policy:
-    """What the session does after a frame that every reader must reject: half an object."""
+    """Probe what the session does after a frame that every reader must reject: half an object."""
     names = talk.make_names()
     raw = b'{"jsonrpc":"2.0","id":\n' + make_ping(facts.version, names.request_id("s")).raw
     reply = talk.send_request(raw, names.request_id("s"), talk.servers.options.patience)

@@ -1,8 +1,8 @@
-"""Where trials run: fresh processes of one launch, watched, and started ahead.
+"""Run trials in fresh processes of one launch, with effect recorders, and start servers ahead.
 
-The key insight: a trial's bytes decide how it is run. The writer waits for the reply to an accepted
-``initialize``, as every client does, and for every reply that the judge says is owed; so a file of
-raw bytes is all that a replay needs.
+The bytes of a trial decide how it runs. The driver waits for the reply to an accepted
+``initialize``, as clients do, and for every reply that the judge says is owed. So a replay needs
+only the raw bytes.
 """
 
 from __future__ import annotations
@@ -43,33 +43,36 @@ __all__ = [
 ]
 
 TypedId = tuple[type, str | int]
-"""An id with its type: ``1`` and ``"1"`` are two ids."""
+"""A request id with its type: ``1`` and ``"1"`` are two ids."""
 
 _GRACE = 0.1
+"""Seconds to wait for late output after the last reply, unless a caller says otherwise."""
 _SOON, _PACES = 0.01, 5
+"""Least seconds of that wait, and how many reply times of this server it lasts."""
 _DYING = 2.0
-"""How long a process that closed its stdout is given to end."""
+"""Seconds for a process to exit after it closed its stdout: runtimes need some to shut down."""
 _HURRY = 1.0
-"""Seconds for a reply, once a server is known to leave some out or when the time is up."""
+"""Time-out of a reply in seconds, once a server is known to omit replies or the time is spent."""
 _HOOKS = frozenset({"python", "node"})
+"""Recorders that run inside the server. They see what strace sees, at less cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedServer:
-    """A running server with the recorders around it."""
+    """A running server with its effect recorders."""
 
     session: Session
     recording: Recording
 
     def stop(self) -> None:
-        """End it and give everything back."""
+        """End the server and close the recorders."""
         self.session.stop()
         self.recording.close()
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedTrial:
-    """A trial as the judge sees it: its judgement, and the ids that are owed a reply."""
+    """A trial with the judge's verdicts and the ids that are owed a reply."""
 
     trial: Trial
     judgement: Judgement
@@ -82,27 +85,28 @@ def is_owed(frame: FrameVerdict) -> bool:
 
 
 def _lacks_sentinel(prepared: PreparedTrial) -> bool:
-    """Whether what is sent last is owed no reply, so that only one behind it shows it was read.
+    """Whether the last frame is owed no reply, so that no reply shows that it was read.
 
-    Trials end with a sentinel; their small forms may have lost it.
+    Trials end with a sentinel request; shrinking may have removed it.
     """
     frames = prepared.judgement.frames
     return bool(prepared.owed) and not is_owed(frames[-1])
 
 
 def _watched_folder(launch: Launch) -> tuple[Path, ...]:
+    """The folders to watch for changed files if the user named none."""
     return (launch.cwd,) if launch.cwd is not None else ()
 
 
 def prepare_trial(trial: Trial, contract: Contract) -> PreparedTrial:
-    """Judge a trial."""
+    """Judge the bytes of a trial and collect the ids that are owed a reply."""
     judgement = judge_session(trial.case.data, contract)
     owed = frozenset((type(i), i) for f in judgement.frames if is_owed(f) for i in f.ids)
     return PreparedTrial(trial, judgement, owed)
 
 
 def rename_trial(prepared: PreparedTrial, number: int, contract: Contract) -> PreparedTrial:
-    """The same trial under names that nothing has used: a call may work only once for a name."""
+    """Return the same trial under unused names: a call may work only once for a name."""
     trial = prepared.trial
     frames = tuple(replace(f, raw=rename_tokens(f.raw, number)) for f in trial.case.frames)
     case = replace(trial.case, frames=frames)
@@ -110,14 +114,14 @@ def rename_trial(prepared: PreparedTrial, number: int, contract: Contract) -> Pr
 
 
 def list_responses(verdict: ReplyVerdict) -> Iterable[ReplyVerdict]:
-    """The responses on one line of stdout: one, or those of a batch."""
+    """Return the valid responses on one line of stdout: one, or those of a batch."""
     return [r for r in (verdict.members or (verdict,)) if r.kind == "response" and not r.rule]
 
 
 def spell_id(key: TypedId) -> bytes:
-    """An id as bytes to look into; lone surrogates pass, for a server may have sent any.
+    """Return an id as bytes; lone surrogates pass, as a server may have sent any.
 
-    Integers are hexadecimal: Python refuses to write thousands of decimal digits.
+    Integers become hexadecimal, as Python refuses to write thousands of decimal digits.
     """
     name: str | int | LongInteger = key[1]
     if isinstance(name, LongInteger):
@@ -126,12 +130,12 @@ def spell_id(key: TypedId) -> bytes:
 
 
 def describe_id(key: TypedId) -> str:
-    """An id for people."""
+    """Return an id as text for a report."""
     return describe_value(key[1])
 
 
 class ReplyTracker:
-    """The typed ids that a session has answered, told as lines come."""
+    """The typed ids that a session has answered so far."""
 
     def __init__(self, session: Session, version: Version) -> None:
         self._session = session
@@ -140,7 +144,7 @@ class ReplyTracker:
         self.keys: set[TypedId] = set()
 
     def read_replies(self) -> set[TypedId]:
-        """Take in what is new."""
+        """Read new lines; return all answered ids."""
         self._session.collect()
         for line in self._session.lines[self._read :]:
             for reply in list_responses(judge_reply(line, self._version)):
@@ -150,13 +154,13 @@ class ReplyTracker:
         return self.keys
 
     def wait_for(self, keys: Iterable[TypedId], seconds: float) -> bool:
-        """Wait until all of ``keys`` were answered; say whether they were."""
+        """Wait until all of ``keys`` were answered; return whether they were."""
         wanted = frozenset(keys)
         return self._session.process.pump_until(lambda: wanted <= self.read_replies(), seconds)
 
 
 class FreshServers:
-    """Starts and ends the servers of one gate, and runs trials in fresh ones."""
+    """Starts and ends the servers of one gate run, and runs trials in fresh processes."""
 
     def __init__(self, launch: Launch, options: Options, *, ahead: int = 0) -> None:
         self.launch = launch
@@ -166,13 +170,15 @@ class FreshServers:
         self.absent: dict[str, str] = {}
         self.blind: dict[str, str] = {}
         self.deadline = math.inf
-        """When the time is up, by the monotonic clock: replies are hardly waited for after it."""
+        """When the time budget is spent, by the monotonic clock. Later replies get a short time-
+        out."""
         self.start_patience = options.start_patience
-        """Seconds for the first reply of a fresh server."""
+        """Time-out of the first reply of a fresh server, in seconds."""
         self._spares: Spares[RecordedServer] = Spares(self._start_server, ahead)
         self._patience = options.patience
 
     def _start_server(self) -> RecordedServer:
+        """Start a server process with its recorders."""
         watching = Watching(self.options.watch or _watched_folder(self.launch))
         recording = Recording.of(self.launch, self.names, watching)
         self.processes += 1
@@ -183,14 +189,14 @@ class FreshServers:
             raise
 
     def take_server(self) -> RecordedServer:
-        """A server that has been sent nothing. Raises TargetError."""
+        """Return a server that has been sent nothing. Raises TargetError."""
         watched = self._spares.take()
-        # While it waited, others may have written to the folders that are watched.
+        # Other processes may have changed watched files while this server waited as a spare.
         watched.recording.take()
         return watched
 
     def note_recorders(self, watched: RecordedServer) -> None:
-        """Learn which recorders came to see anything: what they tell is known after a session."""
+        """Note which recorders work; known only after a session."""
         status = watched.recording.status()
         on = [name for name, told in status.items() if told == "on"]
         if not self.options.effects and _HOOKS & set(on) and "strace" in on:
@@ -201,20 +207,22 @@ class FreshServers:
         self.blind = {e.name: e.blind for e in watched.recording.recorders if e.name in on}
 
     def keep_spares(self, ahead: int) -> None:
-        """From now on start so many processes ahead."""
+        """Start ``ahead`` processes in advance from now on."""
         self._spares.close()
         self._spares = Spares(self._start_server, ahead)
 
     def close(self) -> None:
-        """End what was started ahead."""
+        """End the servers that were started ahead."""
         self._spares.close()
 
     def shorten_patience(self) -> None:
-        """Not wait at length again for replies that this server is known to leave out."""
+        """Shorten the time-out of replies: this server is known to omit some."""
         self._patience = min(self.options.patience, _HURRY)
 
     def reply_patience(self, *, full: bool = True) -> float:
-        """Seconds to wait for one reply: all of one's patience only where it is the first time."""
+        """Return the time-out of one reply in seconds; ``full`` ignores
+        :meth:`shorten_patience`.
+        """
         most = self.options.patience if full else self._patience
         left = max(_HURRY, self.deadline - time.monotonic())
         return min(most, left)
@@ -222,9 +230,10 @@ class FreshServers:
     def run_trial(
         self, prepared: PreparedTrial, facts: Facts, *, grace: float = _GRACE, full: bool = True
     ) -> Observation:
-        """One trial in a fresh process, ended by force unless the trial ends stdin itself.
+        """Run one trial in a fresh process and return the observation.
 
-        ``full`` is for :meth:`reply_patience`.
+        The process is ended by force unless the trial ends stdin itself. ``full`` is for
+        :meth:`reply_patience`.
         """
         watched = self.take_server()
         try:
@@ -254,9 +263,9 @@ class FreshServers:
         gone = session.process.gone
         alive = not gone and (complete or self._still_answers(session, prepared, facts, patience))
         session.process.measure()
-        # Where no reply is owed, only the end of stdin shows that everything was read.
+        # Where no reply is owed, only the exit after the end of stdin shows that all was read.
         eof = trial.eof or facts.policy == "close" or not prepared.owed
-        # What comes late comes soon after: how soon, the server's own pace tells.
+        # Late output follows soon after the replies; scale the wait by the server's own speed.
         pace = time.monotonic() - sent
         grace = min(grace, max(_SOON, _PACES * pace)) if complete else grace
         ending, status = self._end_process(session, grace, eof=eof, alive=alive)
@@ -279,9 +288,9 @@ class FreshServers:
         )
 
     def send_trial(self, session: Session, prepared: PreparedTrial, replies: ReplyTracker) -> float:
-        """Send the case; wait after each ``initialize`` that a server has to answer.
+        """Send a trial to the server; wait after each ``initialize`` that it must answer.
 
-        Gives the time of the last write.
+        Return the time of the last write.
         """
         data, start = prepared.trial.case.data, 0
         if prepared.trial.case.cuts:
@@ -300,9 +309,9 @@ class FreshServers:
     def _still_answers(
         session: Session, prepared: PreparedTrial, facts: Facts, patience: float
     ) -> bool:
-        """Whether a server that kept a reply back answers at all: asked on a line of its own.
+        """Whether a server that omitted a reply still answers a ping on a line of its own.
 
-        An empty line is a bad frame, so none is sent.
+        No empty line is sent, as an empty line is a bad frame.
         """
         if facts.policy == "close":
             return not session.process.gone
@@ -314,6 +323,9 @@ class FreshServers:
     def _end_process(
         self, session: Session, grace: float, *, eof: bool, alive: bool
     ) -> tuple[Ending, str]:
+        """End the process and detect whether the server died, crashed or hung; return how, and its
+        status.
+        """
         process = session.process
         before = process.gone
         if eof:

@@ -1,9 +1,8 @@
-"""Many trials in one living server: pipelined for speed, one at a time where that is in doubt.
+"""Run trials pipelined in one long-lived server.
 
-The key insight: this is a screen and no verdict, so it may be wrong but not slow. The pipe is kept
-full, each wait ends with what it waits for, and a reply that is missing is waited for while other
-trials go on. Where a server falls silent the pipe is narrowed to one trial, so that the next
-silence has one cause. Whatever looks wrong is run again in a fresh process by others.
+Results are provisional: ``confirm`` runs suspects again in a fresh process. The driver keeps the
+pipe full and waits for missing replies while other trials go on. When the server stops answering,
+it sends one trial at a time, to find the one that causes the silence.
 """
 
 from __future__ import annotations
@@ -48,30 +47,40 @@ from wirefence.targets.records import Ending
 __all__ = ["PipelinedServer"]
 
 _MOST_FLYING, _LEAST_FLYING = 256, 8
+"""Trials in flight: eight hide the latency of a slow server; 256 fill a pipe of 64 KiB."""
 _AHEAD = 0.5
-"""Seconds of a server's work that may be in the pipe: what is behind a silence is sent again."""
+"""Seconds of server work that may be in flight: all of it is sent again after a silence."""
 _LAG = 16
+"""Finished trials that are kept back, as a late line may still belong to one of them."""
 _LEAST_QUIET, _MOST_QUIET = 0.25, 1.0
+"""Bounds of the wait in seconds for a missing reply after the last line."""
 _FENCE = 0.02
+"""Seconds to wait for the reply to a closing ping: it only catches late output."""
 _HASTY = 0.1
+"""The same wait while shrinking, which asks many small questions."""
 _DYING = 2.0
+"""Seconds for a process to exit after it closed its stdout: runtimes need some to shut down."""
 _APART = 8
+"""Deferred trials after which the pipe drains to send them: more would wait too long."""
 _SLICE = 0.001
-"""Seconds of making trials, about, before the server is sent what there is."""
+"""Seconds of generating trials after which the server is sent those that are ready."""
 _RETIRED = 16 << 20
-"""Bytes of stdout after which a server is let go: all of it is kept while it lives."""
+"""Bytes of stdout after which a server is replaced, since all of its output is kept in memory."""
 _TICK = 0.05
+"""Seconds of one wait for output; bounds how late an exit is noticed."""
 _LOOKING = 10
-"""What recorders tell is asked for so seldom that it takes a tenth of the time at most."""
+"""Recorders are read at most once in ten times the duration of a read: a tenth of the time."""
 
 
 class PipelinedServer:
-    """One living server after another, for trials that can share one."""
+    """A long-lived server for trials that can share one; it is replaced when it ends or is
+    spoiled.
+    """
 
     def __init__(self, servers: FreshServers, facts: Facts) -> None:
         self._servers, self._facts = servers, facts
         self._watched: RecordedServer | None = None
-        # Who is slow to start is slow to answer, on a busy machine above all.
+        # A server that starts slowly answers slowly, above all on a busy machine.
         self._patient = min(_MOST_QUIET, max(_LEAST_QUIET, facts.startup))
         self._quiet = self._patient
         self._silence = servers.options.patience
@@ -87,10 +96,10 @@ class PipelinedServer:
         self._fences = count()
         self.frames = 0
         self.last: tuple[str, ...] = ()
-        """Trials that were in the pipe of the last server that ended or fell silent in it."""
+        """Names of the trials in flight when the last server ended or stopped answering."""
 
     def close(self) -> None:
-        """End the living server."""
+        """End the running server."""
         if self._watched is not None:
             self._watched.stop()
             self._watched = None
@@ -100,17 +109,18 @@ class PipelinedServer:
             self._doubted.clear()
 
     def ensure_running(self) -> int:
-        """Have a server ready; gives its process id. Raises TargetError."""
+        """Start a server unless one runs; return its process id. Raises TargetError."""
         return self._get_server().session.process.pid
 
     def _get_server(self) -> RecordedServer:
-        """The living server, or a fresh one that has had its handshake. Raises TargetError."""
+        """Return the running server, or a fresh one after its handshake. Raises TargetError."""
         if self._watched is None:
             self._watched = self._servers.take_server()
             self._open_session(self._watched)
         return self._watched
 
     def _open_session(self, watched: RecordedServer) -> None:
+        """Send the handshake. Raises TargetError where it is not answered."""
         session, version = watched.session, self._facts.version
         if version != STATELESS:
             ident = TrialNames(0).request_id("h")
@@ -121,7 +131,9 @@ class PipelinedServer:
         session.collect()
 
     def _explain_refusal(self, session: Session) -> TargetError:
-        """The sentence for a server that does not answer ``initialize`` as one did before."""
+        """Return the error for a server that does not answer ``initialize`` as an earlier one
+        did.
+        """
         gone, status = _has_died(session), session.stop()
         limit = f"within {self._servers.start_patience:g} s"
         how = f"and ended ({status})" if gone else limit
@@ -129,7 +141,7 @@ class PipelinedServer:
         self.close()
         return TargetError(
             f"a fresh server answered no initialize {how}, though one did before{words}",
-            "see whether its start depends on what another left behind",
+            "check whether its start depends on files that an earlier process left",
         )
 
     def screen_trials(
@@ -140,10 +152,12 @@ class PipelinedServer:
         hasty: bool = False,
         templates: Templates | None = None,
     ) -> Iterator[tuple[PreparedTrial, Observation]]:
-        """What was seen of each trial, in no fixed order, until ``late``. Raises TargetError.
+        """Send trials pipelined and yield each with its observation, in no fixed order, until
+        ``late``.
 
-        ``hasty`` waits less for what is missing: for many small questions about one trial. With
-        ``templates`` a server that is faster than trials are made is sent copies of them as well.
+        ``hasty`` waits less for missing replies: for many small questions about one trial. With
+        ``templates``, a server that is faster than the generator also gets copies of known trials.
+        Raises TargetError.
         """
         self._is_time_spent = late
         self._quiet = min(self._patient, _HASTY) if hasty else self._patient
@@ -161,15 +175,15 @@ class PipelinedServer:
                     break
 
     def _send_trials(self, queue: TrialQueue) -> bool:
-        """Send a few trials once half of the pipe has run empty; say whether more have room."""
+        """Send trials once half of the window is free; return whether more may be sent at once."""
         flying = self._demux.in_flight
         room = self._window - len(flying)
         if room * 2 < self._window or self._is_time_spent():
             return False
-        # What was behind a silence has no copies beside it, or no silence would have one cause.
+        # After a silence send no copies: the next silence must have one cause.
         starving = len(flying) * 8 <= self._window and not queue.again
         parts = list[bytes]()
-        # To make a trial takes as long as a fast server takes for dozens: a few at a time.
+        # Generating one trial takes as long as a fast server takes for dozens: send few at a time.
         until = time.monotonic() + _SLICE
         while len(parts) < room and len(queue.alone) < _APART and not self._must_retire:
             each = queue.next_trial()
@@ -187,8 +201,8 @@ class PipelinedServer:
         return len(parts) < room and bool(parts)
 
     def _send_or_defer(self, prepared: PreparedTrial, queue: TrialQueue) -> list[bytes]:
-        """The bytes of a trial that can go now; another one has its turn later."""
-        if isinstance(prepared, TrialCopy):  # of a template, which needs none of what follows
+        """Return the bytes of a trial that can go now; queue one that cannot."""
+        if isinstance(prepared, TrialCopy):  # its template passed the checks below
             return [self._register_trial(prepared)]
         if must_be_sent_alone(prepared):
             queue.alone.append(prepared)
@@ -199,7 +213,7 @@ class PipelinedServer:
         return []
 
     def _register_trial(self, prepared: PreparedTrial) -> bytes:
-        """What a living server is sent of a trial: no handshake, but a sentinel in any case."""
+        """Register a trial as sent; return its bytes without the handshake, with a sentinel."""
         if not self._demux.in_flight:
             self._heard_at = time.monotonic()
         if isinstance(prepared, TrialCopy):
@@ -211,12 +225,12 @@ class PipelinedServer:
 
     @property
     def _must_retire(self) -> bool:
-        """Whether so much has been read from the living server that it is let go."""
+        """Whether the running server has written so much that it must be replaced."""
         watched = self._watched
         return watched is not None and len(watched.session.process.stdout.data) > _RETIRED
 
     def _reuses_id(self, prepared: PreparedTrial) -> bool:
-        """Whether the living session has had one of the ids; if not, now it has."""
+        """Whether this session already had one of the trial's ids; if not, note its ids."""
         ids = foreign_ids(prepared)
         if ids & self._used or prepared.trial.number in self._doubted:
             return True
@@ -224,9 +238,9 @@ class PipelinedServer:
         return False
 
     def _read_replies(self, *, wait: bool) -> bool:
-        """Take in what comes next; false where the server is gone, or answers nothing any more.
+        """Read replies; return false where the server died or stopped answering.
 
-        Without ``wait``, what has come already is all.
+        Without ``wait``, read only what has already come.
         """
         session, traffic = self._get_server().session, self._demux
         process, passed = session.process, traffic.passed
@@ -245,14 +259,18 @@ class PipelinedServer:
         return True
 
     def _widen_window(self, passed: int) -> None:
-        """Let more trials into the pipe, as far as the server gets through them in no time."""
+        """Allow more trials in flight, up to half a second of this server's work."""
         since, before = self._began
         rate = (self._demux.passed - before) / (time.monotonic() - since)
         most = max(_LEAST_FLYING, min(_MOST_FLYING, int(rate * _AHEAD)))
         self._window = min(most, self._window + passed)
 
     def _handle_silence(self, queue: TrialQueue) -> Iterator[tuple[PreparedTrial, Observation]]:
-        """The server is gone or stuck: by one trial alone, or by one of those in flight."""
+        """Handle a server that died or hangs: the cause is the only trial in flight, or one of
+        several.
+
+        Several are sent again one at a time.
+        """
         flying, silence = list(self._demux.in_flight.values()), self._silence
         self.last = tuple(template_of(flight.prepared).trial.name for flight in flying)
         self._collect_effects()
@@ -269,7 +287,7 @@ class PipelinedServer:
         self.close()
 
     def _detect_death(self) -> tuple[Ending, str]:
-        """How the living server ended, or that it hangs; one that hangs once is trusted less."""
+        """Detect how the server died, or that it hangs; after one hang, shorten the time-out."""
         session = self._get_server().session
         if _has_died(session):
             status = session.stop()
@@ -280,7 +298,7 @@ class PipelinedServer:
     def _take_finished(
         self, queue: TrialQueue, keep: int
     ) -> Iterator[tuple[PreparedTrial, Observation]]:
-        """Give away what has landed, with its effects; what is in doubt is sent again, alone."""
+        """Yield finished trials with their effects; queue doubted ones to be sent alone."""
         if len(self._demux.finished) <= keep or (keep and time.monotonic() < self._look_at):
             return
         self._collect_effects()
@@ -292,7 +310,7 @@ class PipelinedServer:
                 yield flight.prepared, self._make_observation(flight)
 
     def _collect_effects(self) -> None:
-        """Ask the recorders. Trials that are still in flight may have acted already."""
+        """Read the recorders. Trials that are still in flight may have acted already."""
         began = time.monotonic()
         for effect in self._get_server().recording.take():
             for number in {*numbers_in(effect.detail), *numbers_in(effect.content)}:
@@ -301,6 +319,7 @@ class PipelinedServer:
         self._look_at = now + _LOOKING * (now - began)
 
     def _make_observation(self, flight: SentTrial) -> Observation:
+        """Return what was observed of one sent trial."""
         effects = tuple(self._effects.pop(flight.number, ()))
         payload, lines = flight.payload, flight.lines
         if payload.added:
@@ -310,7 +329,7 @@ class PipelinedServer:
         )
 
     def _send_deferred(self, queue: TrialQueue) -> Iterator[tuple[PreparedTrial, Observation]]:
-        """Nothing is in flight: the time for whatever needs the server for itself."""
+        """With nothing in flight, send the trials that need the server for themselves."""
         if self._watched is not None:
             yield from self._take_finished(queue, 0)
         waiting, queue.alone = [*queue.alone, *self._orphans], []
@@ -325,11 +344,11 @@ class PipelinedServer:
         queue.alone += self._orphans
         self._orphans = []
         if queue.next_server and queue.is_empty and not self._is_time_spent():
-            self.close()  # the next server has not had their ids
+            self.close()  # the next server has not seen their ids
             queue.source, queue.next_server, queue.spent = iter(queue.next_server), [], False
 
     def _wait_for_missing(self, queue: TrialQueue) -> Iterator[tuple[PreparedTrial, Observation]]:
-        """Wait once, and for all replies that are missing."""
+        """Wait once for all missing replies; then yield the trials, complete or not."""
         session, traffic = self._get_server().session, self._demux
         heard = time.monotonic()
 
@@ -349,14 +368,16 @@ class PipelinedServer:
     def send_one_by_one(
         self, trials: Iterable[PreparedTrial]
     ) -> Iterator[tuple[PreparedTrial, Observation]]:
-        """What was seen of each trial, sent alone to a living server. Raises TargetError."""
+        """Yield each trial with its observation, sent alone to a running server. Raises
+        TargetError.
+        """
         for each in trials:
-            if self._is_time_spent():  # each may cost all of one's patience
+            if self._is_time_spent():  # each may take the full time-out
                 return
             yield each, self.send_alone(each)
 
     def send_alone(self, prepared: PreparedTrial) -> Observation:
-        """One trial, alone in a living server; a server that it spoils is not used again."""
+        """Send one trial alone to a running server; end a server that it spoils."""
         if self._reuses_id(prepared):
             self.close()
             self._used |= foreign_ids(prepared)
@@ -393,8 +414,9 @@ class PipelinedServer:
     def _wait_for_replies(
         self, prepared: PreparedTrial, replies: ReplyTracker, patience: float
     ) -> bool:
-        """Wait for every reply; one that is not there a while after the sentinel's is not waited
-        for: a fresh process will be given all the time.
+        """Wait for every reply; a reply that is missing a while after the sentinel's is given up.
+
+        A fresh process will give it the full time-out.
         """
         wanted, last, since = ids_after_handshake(prepared), sentinel_ids(prepared), [0.0]
 
@@ -410,7 +432,7 @@ class PipelinedServer:
         return wanted <= replies.keys
 
     def _send_fence(self) -> bytes:
-        """Ask once more: what comes late comes before the answer, as a rule. Gives the id."""
+        """Send a closing ping, as late output usually comes before its reply; return its id."""
         watched = self._get_server()
         letters = "".join(chr(97 + int(digit)) for digit in str(next(self._fences)))
         ident = TrialNames(OUR_NUMBER).request_id(f"f{letters}")
@@ -420,12 +442,12 @@ class PipelinedServer:
 
 
 def _has_died(session: Session) -> bool:
-    """Whether the server's process is gone; one that closed its stdout is given time to go."""
+    """Whether the server's process died; one that closed its stdout gets time to exit."""
     if session.process.stdout.ended:
         session.process.wait(_DYING)
     return session.process.gone
 
 
 def _mark_ended(seen: Observation, ending: Ending, status: str, seconds: float) -> Observation:
-    """The same of a server that ended, or hangs."""
+    """Return the observation of a server that died or hangs."""
     return replace(seen, complete=False, alive=False, ending=ending, status=status, seconds=seconds)

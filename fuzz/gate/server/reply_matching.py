@@ -1,8 +1,8 @@
-"""Which frame an id or a name belongs to.
+"""Match a reply, or a name in an effect, to the request or frame that it came from.
 
-The key insight: an id that a server answers may be spelled otherwise than it was sent (``1.0``
-comes back as ``1``, bad UTF-8 as U+FFFD), so the owner is looked for by value, then by spelling,
-then by what of the spelling survives, and last by elimination.
+A server may spell an id differently than it was sent (``1.0`` returns as ``1``, bad UTF-8 as
+U+FFFD). So the frame is searched by value, then by spelling, then by the characters that survive
+any spelling, then by elimination.
 """
 
 from __future__ import annotations
@@ -16,36 +16,39 @@ from wirefence.oracles.records import FrameVerdict
 __all__ = ["ReplyMatcher"]
 
 _SURVIVES = re.compile(rb"[^A-Za-z0-9._-]")
+"""Characters that a server may spell differently."""
 _TELLING = 6
+"""Least length of an id that is searched by spelling: a shorter one occurs by chance."""
 
 
 class ReplyMatcher:
-    """The frames of one case, asked for by what is theirs."""
+    """The frames of one case, searched by id, name or bytes."""
 
     def __init__(self, data: bytes, frames: Sequence[FrameVerdict]) -> None:
         self._data = data
         self._frames = frames
 
     def find_request(self, key: TypedId) -> FrameVerdict | None:
-        """The accepted or refused request that has this id."""
+        """Return the request with this id that is owed a reply."""
         return next((f for f in self._frames if is_owed(f) and _has_id(f, key)), None)
 
     def find_rejected(self, key: TypedId) -> FrameVerdict | None:
-        """The rejected frame that has this id."""
+        """Return the rejected frame with this id."""
         return next((f for f in self._frames if not is_owed(f) and _has_id(f, key)), None)
 
     def is_shared(self, key: TypedId) -> bool:
-        """Whether a rejected frame has the id of a good request: its error may carry it too."""
+        """Whether a rejected frame has the id too: its error reply may carry it."""
         return self.find_rejected(key) is not None
 
     def match_reply(self, key: TypedId, *, by_elimination: bool) -> FrameVerdict | None:
-        """The frame that an answered id comes from, where no request that is owed has it."""
+        """Return the frame that a reply came from, where no owed request has its id."""
         found = self.find_rejected(key) or self._match_by_spelling(key)
         if found is None and by_elimination:
             found = next((f for f in self._frames if f.rule and not is_owed(f) and not f.ids), None)
         return found
 
     def _match_by_spelling(self, key: TypedId) -> FrameVerdict | None:
+        """Return the frame whose bytes hold the id, exactly or without odd characters."""
         text = spell_id(key)
         if key[0] is int or len(text) < _TELLING:
             return None
@@ -58,7 +61,7 @@ class ReplyMatcher:
         return found
 
     def find_frame_with(self, text: bytes) -> FrameVerdict | None:
-        """The frame that holds some bytes, a rejected one before an accepted one."""
+        """Return the frame that holds some bytes; a rejected one before an accepted one."""
         having = [f for f in self._frames if text in self._raw_frame(f)]
         return next((f for f in having if f.rule), having[0] if having else None)
 

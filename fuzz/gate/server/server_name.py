@@ -1,8 +1,8 @@
-"""A name for a server in signatures and in names of files, taken from the command that starts it.
+"""Derive the name of a server from its command, for signatures and file names.
 
-The key insight: most commands run an interpreter or a runner of packages, and what names the server
-is the first word that is neither an option, nor the value of one, nor a verb of the runner. It is
-chosen among the words as they may be shown, for a signature is committed.
+Most commands run an interpreter or a package runner. The server's name is the first word that is no
+option, no value of an option, and no verb of the runner. It is chosen after redaction, as
+signatures are committed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["label_of"]
 
 @dataclass(frozen=True, slots=True)
 class _Runner:
-    """How one program is told what to run.
+    """The command line of one interpreter or package runner.
 
     ``code`` are options whose value is a program, ``module`` those whose value is a name,
-    ``valued`` others that have one. ``verbs`` may stand before what is run, ``packages`` says that
-    this may bear a version. With ``letters`` one word may hold several options of a letter each.
+    ``valued`` others that have a value. ``verbs`` may stand before the name; ``packages`` says that
+    the name may bear a version. With ``letters`` one word may hold several one-letter options.
     """
 
     code: frozenset[str] = frozenset()
@@ -95,7 +95,7 @@ _RUNNERS = {
     "sh": _SHELL,
 }  # fmt: skip
 _LISTS = ("-url", "-links")
-"""How options end whose value is a place of packages, for each runner of these."""
+"""Endings of options whose value is a package index, for each runner of these."""
 _ALSO = {"pythonw": "python", "nodejs": "node", "javaw": "java"}
 _PROGRAM = re.compile(r"([a-z]+)[\d.]*t?(?:\.exe|\.cmd)?", re.IGNORECASE)
 _OPTIONS = re.compile(r"-[A-Za-z]+")
@@ -103,10 +103,9 @@ _VERSION = re.compile(r"(?<=[^/])(?:@|\[|[=<>~!]=|[<>]).*", re.DOTALL)
 
 
 def label_of(launch: Launch) -> str:
-    """A name for the server: what its command runs, without folders, versions and secrets.
+    """Return the server's name: what its command runs, without folders, versions and secrets.
 
-    Of a program that stands in the command itself (``sh -c``, ``python -c``) it is the name of what
-    reads it.
+    For a program within the command itself (``sh -c``, ``python -c``) it is the interpreter's name.
     """
     shown = Redactor.of(launch).argv(launch.argv)
     words = [word.encode("utf-8", "replace").decode() for word in shown]
@@ -114,7 +113,7 @@ def label_of(launch: Launch) -> str:
 
 
 def _name_command(words: Sequence[str]) -> str:
-    """What is run by a command that begins with a program."""
+    """Return the name of what a command runs."""
     name = _last_part(words[0]) if words else ""
     kind = _runner_kind(name)
     if kind is None or len(words) == 1:
@@ -123,7 +122,7 @@ def _name_command(words: Sequence[str]) -> str:
 
 
 def _last_part(word: str) -> str:
-    """The end of a path; nothing where a secret is in it."""
+    """Return the end of a path; ``""`` where it holds a secret."""
     name = Path(word).name
     return "" if HIDDEN in name else name
 
@@ -136,7 +135,7 @@ def _runner_kind(name: str) -> str | None:
 
 
 def _name_run_by(kind: str, words: Sequence[str]) -> str:
-    """What one of the known programs is told to run, ``""`` where that has no name."""
+    """Return the name of what a known runner runs; ``""`` where that has no name."""
     runner = _RUNNERS[kind]
     at = 0
     while at < len(words):
@@ -155,7 +154,7 @@ def _name_run_by(kind: str, words: Sequence[str]) -> str:
 
 
 def _parse_option(word: str, runner: _Runner) -> tuple[str, str]:
-    """The option that a word gives and the value within it; ``""`` for what is none.
+    """Return the option that a word gives, and the value within it; ``""`` for no option.
 
     Of several letters it is the first that has a value.
     """
@@ -169,7 +168,7 @@ def _parse_option(word: str, runner: _Runner) -> tuple[str, str]:
 
 
 def _name_script(runner: _Runner, words: Sequence[str]) -> str:
-    """A file or package, or what another program is told to run by it."""
+    """Return the name of a file or package, or of what that program runs in turn."""
     if not runner.packages:
         return _name_command(words)
     return _name_command([_VERSION.sub("", _last_part(words[0])), *words[1:]])

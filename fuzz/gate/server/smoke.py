@@ -1,7 +1,6 @@
-"""Smoke: what any client relies on before anything hostile is sent.
+"""Smoke checks: what every client relies on, tested before any bad frame is sent.
 
-The key insight: the end of stdin is a request like any other. A server that loses what was already
-in the pipe, or that has to be killed, fails clients that do nothing wrong.
+A server that loses replies when stdin ends, or that must be killed, fails well-behaved clients.
 """
 
 from __future__ import annotations
@@ -26,10 +25,11 @@ from wirefence.strategies.records import Case, Frame
 __all__ = ["check_end_of_stdin", "find_missing_tools", "make_crowd"]
 
 _CROWD = 24
+"""Requests at once: more than the usual thread pools of servers have workers."""
 
 
 def make_crowd(maker: TrialMaker, number: int) -> Trial:
-    """A good session with many requests at once: what a busy client has in the pipe."""
+    """Return a good session with many requests at once, as a busy client sends them."""
     names = TrialNames(number)
     good = maker.make_good_session(number)
     frames = list(good.case.frames[:-1])
@@ -47,20 +47,20 @@ def make_crowd(maker: TrialMaker, number: int) -> Trial:
 
 
 def find_missing_tools(facts: Facts, expected: tuple[str, ...]) -> Iterator[Charge]:
-    """A finding for each expected tool that the server does not list."""
+    """Yield a charge for each expected tool that the server does not list."""
     for name in expected:
         if name not in facts.tools:
             has = ", ".join(facts.tools) or "none"
-            text = f"there is no tool {name!r} in tools/list, which has {has}"
+            text = f"tools/list has no tool {name!r}; it has {has}"
             yield Charge(finding("smoke", "smoke-tool", facts.label, name, text))
 
 
 def check_end_of_stdin(
     servers: FreshServers, facts: Facts, prepared: PreparedTrial
 ) -> tuple[Observation, list[Charge]]:
-    """Send a good session and end stdin at once: every reply must come, then the process must go.
+    """Send a good session and end stdin at once: every reply must come, then the process must exit.
 
-    The handshake alone is waited for, as clients do.
+    Only the handshake is waited for, as clients do.
     """
     watched = servers.take_server()
     began = time.monotonic()
@@ -105,5 +105,5 @@ def _make_charge(facts: Facts, rule: str, kind: str, text: str) -> Charge:
 def prepare_crowd(
     maker: TrialMaker, servers: FreshServers, facts: Facts, number: int
 ) -> PreparedTrial:
-    """The crowd, judged."""
+    """Return the crowd, judged."""
     return prepare_trial(make_crowd(maker, number), facts.make_contract(servers.options.profile))

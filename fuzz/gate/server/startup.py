@@ -1,8 +1,8 @@
-"""Noise of starting and ending: each cause of :mod:`.startup_variants` in a session of its own.
+"""Judge noise on stdout at start and end: run each of :mod:`.startup_variants` in its own session.
 
-The key insight: what a plain start prints as well is no news of a cause. Lines are compared with
-those of a plain start, with dates and numbers made equal, and only what the cause added is told.
-A slow start is waited for once: while one is looked at, the next ones are on their way.
+Output that a plain start prints as well does not count against a variant. Lines are compared with
+those of a plain start, with dates and numbers made equal; only what the variant added is reported.
+While one start runs, the next ones are started ahead.
 """
 
 from __future__ import annotations
@@ -39,14 +39,17 @@ from wirefence.targets.records import Trace
 __all__ = ["StartupFinding", "StartupRun", "StartupRunner", "startup_findings", "variant_of"]
 
 _NUMBER = 999_990
+"""Trial number of the names in these sessions: no run counts that far."""
 _LAST_WORDS = 0.3
+"""Seconds to read output after the process exited, as children may still hold its stdout."""
 _END = 2.0
+"""Most seconds to wait for an exit: some servers ignore both EOF and signals."""
 _KIND = "startup-"
 
 
 @dataclass(frozen=True, slots=True)
 class StartupRun:
-    """What was seen of one start: raw streams, whether every request was answered, and the end."""
+    """One start: its raw streams, whether every request was answered, and the exit status."""
 
     cause: StartupVariant
     launch: Launch
@@ -68,7 +71,7 @@ class StartupFinding:
 
 
 def variant_of(found: Finding) -> StartupVariant | None:
-    """The cause that a finding names; ``None`` for findings that are not of starts."""
+    """Return the startup variant that a finding names; ``None`` for other findings."""
     kind = found.signature.rpartition("|")[2]
     return find_variant(kind.removeprefix(_KIND)) if kind.startswith(_KIND) else None
 
@@ -76,9 +79,9 @@ def variant_of(found: Finding) -> StartupVariant | None:
 def startup_findings(
     launch: Launch, facts: Facts, options: Options, causes: Sequence[StartupVariant] = VARIANTS
 ) -> Iterator[StartupFinding]:
-    """Try each cause in turn; give what it adds to a plain start.
+    """Run each variant in turn; yield what it adds to a plain start.
 
-    What a plain start shows is left to the trials. Stopping early is fine: nothing stays behind.
+    Trials judge what a plain start shows. The caller may stop early: no process is left behind.
     Raises TargetError where a command cannot be started.
     """
     starts = StartupRunner(launch, facts, options)
@@ -90,9 +93,10 @@ def startup_findings(
 
 
 class StartupRunner:
-    """Starts of one launch under one cause after another, compared with a plain one.
+    """Runs one launch under one variant after another, and compares with a plain start.
 
-    ``ahead`` is how many of those that :meth:`start_ahead` names are begun before their turn.
+    ``ahead`` is how many of the variants that :meth:`start_ahead` names are started before their
+    turn.
     """
 
     def __init__(self, launch: Launch, facts: Facts, options: Options, *, ahead: int = 0) -> None:
@@ -103,14 +107,16 @@ class StartupRunner:
         self._plain: StartupRun | None = None
 
     def start_ahead(self, causes: Iterable[StartupVariant]) -> None:
-        """Say which causes will be asked for, in order. Raises TargetError."""
+        """Note which variants will be asked for, in order, and start the first. Raises
+        TargetError.
+        """
         self._coming.extend(causes)
         self._start_next()
 
     def judge_variant(self, cause: StartupVariant) -> list[StartupFinding]:
-        """What a cause adds to a plain start. Raises TargetError.
+        """Return what a variant adds to a plain start. Raises TargetError.
 
-        One that others share is charged only with what none of them shows alone.
+        For a variant with parts: what its parts show alone, else what it shows itself.
         """
         found = self._compare_with_plain(cause)
         alone = [each for part in cause.parts if found for each in self._compare_with_plain(part)]
@@ -124,7 +130,7 @@ class StartupRunner:
         return list(_judge_run(started, usual, self._facts, plain))
 
     def _run_variant(self, cause: StartupVariant) -> StartupRun:
-        """One session under one cause, to its end."""
+        """Run one session under one variant, to its end."""
         session = self._begun.pop(cause.name, None) or self._start_server(cause)
         process = session.process
         try:
@@ -155,14 +161,14 @@ class StartupRunner:
             self._begun[cause.name] = self._start_server(cause)
 
     def close(self) -> None:
-        """End those that were not asked for."""
+        """End servers that were started ahead and not used."""
         self._coming.clear()
         while self._begun:
             self._begun.popitem()[1].stop()
 
 
 def _hold_session(session: Session, cause: StartupVariant, facts: Facts, options: Options) -> bool:
-    """Open a session, ask twice, end it; say whether all was answered that had to be."""
+    """Open a session, send two requests, end it; return whether all owed replies came."""
     if cause.idle:
         session.linger(cause.idle - (time.monotonic() - session.process.began))
     if cause.end == "eof-at-once":
@@ -200,24 +206,24 @@ def _send_handshake(session: Session, names: TrialNames, facts: Facts, options: 
 
 
 def _end_stdin(session: Session, options: Options) -> None:
-    """End stdin and take what comes until the server is gone; some never go."""
+    """End stdin and read until the server exits; some never exit."""
     session.process.end_input()
     _wait_for_end(session, options)
 
 
 def _wait_for_end(session: Session, options: Options) -> None:
-    """Wait for the end of the process itself: its stdout may end before, or be held by others."""
+    """Wait for the process to exit: its stdout may end earlier, or be held open by children."""
     if session.process.wait(_end_patience(options)):
         session.linger(_LAST_WORDS)
 
 
 def _end_patience(options: Options) -> float:
-    """How long to wait for an end, in seconds: some servers ignore both EOF and signals."""
+    """Return the most seconds to wait for an exit."""
     return min(options.patience, _END)
 
 
 def _split_output(stdout: bytes) -> list[bytes]:
-    """Complete lines, empty ones too, and what stands after the last LF."""
+    """Return complete lines, empty ones too, and the text after the last LF."""
     *lines, tail = stdout.split(b"\n")
     return [*lines, tail] if tail else lines
 
@@ -225,7 +231,7 @@ def _split_output(stdout: bytes) -> list[bytes]:
 def _judge_run(
     started: StartupRun, usual: set[bytes], facts: Facts, plain: StartupRun
 ) -> Iterator[StartupFinding]:
-    """Findings of one start, one for each rule; stdout counts whatever the exit code was."""
+    """Yield the findings of one start, one for each rule, whatever its exit code."""
     kind = _KIND + started.cause.name
     news = b"".join(
         piece + b"\n" if whole else piece
@@ -247,7 +253,7 @@ def _judge_run(
 
 
 def _split_with_ends(stdout: bytes) -> Iterator[tuple[bytes, bool]]:
-    """Pieces of stdout, each with whether a LF ended it."""
+    """Yield pieces of stdout, each with whether a LF ended it."""
     lines = lines_of(stdout)
     yield from ((line, True) for line in lines)
     tail = stdout[stdout.rfind(b"\n") + 1 :]

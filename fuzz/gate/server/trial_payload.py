@@ -1,7 +1,7 @@
-"""What a living server is sent of one trial, and which ids it has to answer.
+"""What a pipelined server is sent of one trial, and which ids it must answer.
 
-The key insight: a trial is looked into once, before it is sent. Of a copy that differs from it by
-its names alone, bytes and ids are the same with the names exchanged.
+A trial is inspected once, before it is sent. A copy has the same bytes and ids with the names
+replaced.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ __all__ = [
 
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LONG = 65_536
+"""Bytes from which a trial is sent alone: more than a pipe holds."""
 
 
 def ids_after_handshake(prepared: PreparedTrial) -> set[TypedId]:
-    """The ids that a trial waits for in a session that has had its handshake."""
+    """Return the ids that a trial waits for in a session that already had its handshake."""
     opening = prepared.trial.opening
     return {
         (type(name), name)
@@ -40,20 +41,20 @@ def ids_after_handshake(prepared: PreparedTrial) -> set[TypedId]:
 
 
 def sentinel_ids(prepared: PreparedTrial) -> set[TypedId]:
-    """The id of the sentinel, where it is a request of its own."""
-    last = prepared.judgement.frames[-1:]  # shrinking may have left nothing at all
+    """Return the id of the sentinel, where it is a request of its own."""
+    last = prepared.judgement.frames[-1:]  # shrinking may have removed every frame
     return {(type(name), name) for frame in last for name in frame.ids} & prepared.owed
 
 
 def foreign_ids(prepared: PreparedTrial) -> set[TypedId]:
-    """Ids that are owed a reply and bear no name of ours: a session may have each but once."""
+    """Return owed ids that are no names of ours: a session may use each only once."""
     return {key for key in ids_after_handshake(prepared) if not tokens_in(spell_id(key))}
 
 
 def must_be_sent_alone(prepared: PreparedTrial) -> bool:
     """Whether a trial needs the server for itself.
 
-    It asks for pauses, which a full pipe would swallow, takes megabytes, or spoils its sentinel.
+    It has pauses, which a full pipe would swallow, is too large, or damages its sentinel.
     """
     case = prepared.trial.case
     data = case.data
@@ -63,22 +64,22 @@ def must_be_sent_alone(prepared: PreparedTrial) -> bool:
 
 
 def sentinel_id(prepared: PreparedTrial) -> bytes:
-    """The raw id of a trial's sentinel."""
+    """Return the raw id of a trial's sentinel."""
     return TrialNames(prepared.trial.number).request_id("s")
 
 
 def ends_in_sentinel(prepared: PreparedTrial) -> bool:
-    """Whether a trial ends in its sentinel; shrinking may have taken it away."""
+    """Whether a trial ends in its sentinel; shrinking may have removed it."""
     return (str, sentinel_id(prepared).strip(b'"').decode()) in sentinel_ids(prepared)
 
 
 class TrialPayload(NamedTuple):
-    """One trial as it is sent. (A tuple, as one is made for each copy.)
+    """One trial as it is sent. A tuple, as one is made for each copy.
 
-    ``data`` are the bytes behind the ``since`` first ones, its handshake, with a sentinel in any
-    case; ``added`` is the raw id of one that is no part of the trial, ``b""`` where there is none.
-    ``ids`` are those that are waited for as they stand on a line, with a blank between them;
-    ``others`` those that can be spelled in many ways. ``stem`` is what all of its names begin with.
+    ``data`` are the bytes after the first ``since``, the handshake, always with a sentinel.
+    ``added`` is the raw id of a sentinel that is no part of the trial, ``b""`` for none. ``ids``
+    are the awaited ids as spelled on a line, separated by blanks; ``others`` those with several
+    spellings. All names begin with ``stem``.
     """
 
     number: int
@@ -91,7 +92,7 @@ class TrialPayload(NamedTuple):
 
     @classmethod
     def of(cls, prepared: PreparedTrial, version: Version) -> TrialPayload:
-        """Look into a trial; ``version`` is that of the session, for the sentinel."""
+        """Return the payload of a trial; ``version`` is that of the session, for the sentinel."""
         keys, since = ids_after_handshake(prepared), prepared.trial.opening
         plain = {key for key in keys if isinstance(key[1], str) and _PLAIN.fullmatch(key[1])}
         data, added = prepared.trial.case.data[since:], b""
@@ -103,7 +104,7 @@ class TrialPayload(NamedTuple):
         return cls(number, stem_of(number), data, ids, frozenset(keys - plain), since, added)
 
     def rename_to(self, number: int) -> TrialPayload:
-        """The same under the names of another trial."""
+        """Return the payload under the names of another trial."""
         old, new = self.stem, stem_of(number)
         others = self.others
         if others:

@@ -1,8 +1,8 @@
-"""What a living server is sent next, and how: in the pipe, alone, or by another server.
+"""The queue of a pipelined server: trials to send now, alone, or to the next server.
 
-The key insight: a pipe that runs empty costs more than a trial that is sent twice. So what needs
-the server for itself waits for others of its kind, and while a new trial is made a fast server is
-sent copies of known ones.
+An idle pipe costs more than sending a trial twice. So trials that need the server for themselves
+wait for others of their kind, and while a new trial is generated a fast server gets copies of known
+ones.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from wirefence.fuzz.gate.server.trial_templates import Templates
 __all__ = ["TrialQueue"]
 
 _COPIES = 31
-"""For each new trial, where a server would have to wait for it."""
+"""Copies for each new trial: generating one takes as long as a fast server needs for dozens."""
 
 
 @dataclass(slots=True)
 class TrialQueue:
-    """Trials to be sent: what was behind a silence first; some alone, some to the next server."""
+    """Trials to send. ``again`` come first: they were in flight when a server stopped answering.
+
+    ``alone`` are sent one by one, ``next_server`` by the next server.
+    """
 
     source: Iterator[PreparedTrial]
     again: deque[PreparedTrial] = field(default_factory=deque)
@@ -32,7 +35,7 @@ class TrialQueue:
     spent: bool = False
 
     def next_trial(self) -> PreparedTrial | None:
-        """The next trial, ``None`` where there is none."""
+        """Return the next trial; ``None`` where there is none."""
         if self.again:
             return self.again.popleft()
         found = next(self.source, None)
@@ -42,11 +45,12 @@ class TrialQueue:
         return found
 
     def make_copies(self) -> Iterator[PreparedTrial]:
-        """Known trials under new names, while a fast server waits for new ones to be made."""
+        """Yield copies of known trials while new ones are generated."""
         if self.templates is not None and not self.spent:
             for _ in range(_COPIES):
                 yield from filter(None, [self.templates.make_copy()])
 
     @property
     def is_empty(self) -> bool:
+        """Whether no trial is left for this server."""
         return self.spent and not self.again and not self.alone

@@ -1,13 +1,12 @@
-"""The same trial again under new names, neither made nor judged anew.
+"""Send a trial again under new names, without generating or judging it anew.
 
-The key insight: names are of one length and of one alphabet, and no rule of the judge looks into
-them, so the judgement of a trial is that of its template with the names exchanged. That holds where
-all names stand in the bytes as they are: what an encoding hides would keep the old one, and so
-would a name that the damage cut short. Such a trial is no template.
+All names have the same length and alphabet, and no rule of the judge looks into them. So the
+judgement of a copy is that of its template with the names replaced. This needs all names to stand
+in the bytes as they are: an encoding would hide the old name, and a truncation would leave a part
+of it. Such trials are no templates.
 
-What was seen of a copy is judged in the same way: where it equals, but for the names, what was seen
-of the template before, so do the charges. Most copies are never looked into, so a copy is but bytes
-to be sent and ids to be waited for until somebody does.
+Observations are judged in the same way: one that equals an earlier one except for the names has the
+same charges. A copy holds only bytes and ids until somebody reads its other fields.
 """
 
 from __future__ import annotations
@@ -31,20 +30,22 @@ from wirefence.strategies.records import Frame
 __all__ = ["CachedJudge", "Templates", "TrialCopy", "is_template", "rename_template", "template_of"]
 
 _MOST = 2_048
+"""Templates that are kept, about 10 MB: twice the vocabulary of damage."""
 _STEP = 1_021
-"""Coprime to most numbers of templates: neighbours change from round to round."""
+"""Step through the templates; a prime, so that neighbours change in each round."""
 _MOST_KNOWN = 65_536
+"""Judged observations that are remembered; bounds memory to tens of megabytes."""
 _HIDING = frozenset(
     {
         *("encoding", "truncation", "split-line"),
         *(f"damaged-{place}-handshake" for place in ("before", "within", "after")),
     }
 )
-"""Damage, by family or name, that may hide a name, or leave a part of one."""
+"""Damage, by family or name, that may hide a name or leave a part of one."""
 
 
 def is_template(prepared: PreparedTrial) -> bool:
-    """Whether a trial can be sent again under other names that are simply put in their place."""
+    """Whether a trial can be sent again with its names replaced."""
     trial = prepared.trial
     if (
         not trial.warm
@@ -59,7 +60,7 @@ def is_template(prepared: PreparedTrial) -> bool:
 
 
 def rename_template(prepared: PreparedTrial, number: int) -> PreparedTrial:
-    """A template under the names of ``number``, as if it had been made and judged with them."""
+    """Return a template under the names of ``number``, as if generated and judged with them."""
     trial = prepared.trial
     old, new = stem_of(trial.number), stem_of(number)
     before, after = old.decode(), new.decode()
@@ -83,7 +84,7 @@ def rename_template(prepared: PreparedTrial, number: int) -> PreparedTrial:
 
 
 class TrialCopy(PreparedTrial):
-    """A template under other names, spliced only where it is looked into."""
+    """A template under other names; its fields are filled in when they are first read."""
 
     __slots__ = ("payload", "template")
     template: PreparedTrial
@@ -94,7 +95,7 @@ class TrialCopy(PreparedTrial):
         object.__setattr__(self, "payload", payload)
 
     def __getattr__(self, name: str) -> object:
-        """Called where a slot is empty: fill those of the base."""
+        """Fill in the fields of the base: called when a slot is empty."""
         if name not in PreparedTrial.__slots__:
             raise AttributeError(name)
         whole = rename_template(self.template, self.payload.number)
@@ -104,8 +105,9 @@ class TrialCopy(PreparedTrial):
 
 
 def template_of(prepared: PreparedTrial) -> PreparedTrial:
-    """A trial that is the same but for its names: the template of a copy, which it need not be
-    spliced for. The template's ``origin`` is set too, so that it counts as a copy.
+    """Return the template of a copy, and any other trial as it is.
+
+    The template's ``origin`` is set, so that it counts as a copy.
     """
     return prepared.template if isinstance(prepared, TrialCopy) else prepared
 
@@ -134,7 +136,7 @@ def _rename_frame(frame: FrameVerdict, old: str, new: str) -> FrameVerdict:
 
 
 def _rename_value(value, old: str, new: str):  # type: ignore[no-untyped-def]
-    """A JSON value, or a tuple of such, with the names exchanged."""
+    """Return a JSON value, or a tuple of such, with the names replaced."""
     if isinstance(value, str):
         return value.replace(old, new)
     if isinstance(value, dict):
@@ -146,7 +148,7 @@ def _rename_value(value, old: str, new: str):  # type: ignore[no-untyped-def]
 
 @dataclass(slots=True)
 class Templates:
-    """Trials that were sent, to be sent again among other neighbours while a new one is made."""
+    """Sent trials that can be sent again beside other trials."""
 
     numbers: Iterator[int]
     copies: int = 0
@@ -154,7 +156,7 @@ class Templates:
     _next: int = 0
 
     def add_template(self, prepared: PreparedTrial) -> None:
-        """Keep a trial if it can be copied; the oldest makes room."""
+        """Keep a trial if it can be copied; replace an old one where there is no room."""
         if is_template(prepared):
             trial = prepared.trial
             again = replace(prepared, trial=replace(trial, origin=trial.origin or trial.number))
@@ -165,7 +167,7 @@ class Templates:
                 self._kept[trial.number % _MOST] = kept
 
     def make_copy(self) -> TrialCopy | None:
-        """One of them under names that nothing has used; ``None`` where there is none."""
+        """Return a copy of a template under unused names; ``None`` where there is no template."""
         if not self._kept:
             return None
         self._next += _STEP
@@ -176,14 +178,14 @@ class Templates:
 
 @dataclass(slots=True)
 class CachedJudge:
-    """The judge of one server, who remembers by template and by what was seen."""
+    """Judges trials, and remembers charges by template and observation."""
 
     facts: Facts
     base: Observation | None = None
     _known: dict[object, list[Charge]] = field(default_factory=dict)
 
     def judge_trial(self, prepared: PreparedTrial, seen: Observation) -> list[Charge]:
-        """Every rule that was broken; the bytes of a charge may bear an earlier name."""
+        """Return the charges of a trial; their bytes may have an earlier name."""
         key = _make_key(prepared, seen)
         known = self._known.get(key)
         if known is None:

@@ -1,8 +1,8 @@
-"""Values that a server sent, in words, and the names in them: whatever it sent, neither fails.
+"""Describe values that a server sent, and find our names in them, whatever it sent.
 
-The key insight: Python refuses to write integers of thousands of digits and recurses into what is
-nested. So an integer is told by its size and a container by its first members, while strings stay
-whole: of a secret that is cut, the rest is not known as one.
+Python refuses to write integers of thousands of digits and recurses into nested containers. So an
+integer is described by its size and a container by its first members. Strings stay whole, as a
+secret that is cut would no longer be recognized and redacted.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from wirefence.oracles.document import UNKNOWN, LongInteger, judge_document
 __all__ = ["describe_value", "find_names", "read_arguments"]
 
 _MOST_BITS = 256
+"""Integers up to this size are written in digits, at most 78."""
 _MOST_LEVELS = 3
+"""Levels of nesting that are written, enough for a JSON-RPC result."""
 
 
 class _Words(reprlib.Repr):
-    """Python's own bounded notation, but for integers and strings."""
+    """Python's bounded repr, with rules of its own for integers and strings."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,21 +45,21 @@ _WORDS = _Words()
 
 
 def describe_value(value: object) -> str:
-    """A JSON value as it may stand in a sentence: any but a string in few words."""
+    """Return a JSON value as short text for a sentence; strings stay whole."""
     return _WORDS.repr(value)
 
 
 def read_arguments(raw: bytes) -> object:
-    """The arguments of a call that the judge has read as JSON, ``None`` where it has none."""
+    """Return the arguments of a call that the judge read as JSON; ``None`` where it has none."""
     value = judge_document(raw, profile="spec").value
     params = value.get("params") if isinstance(value, dict) else None
     return params.get("arguments") if isinstance(params, dict) else None
 
 
 def find_names(value: object, raw: bytes) -> set[bytes]:
-    """Names of ours in any string of a JSON value that stands in ``raw``, at any depth.
+    """Return our names in any string of a JSON value that stands in ``raw``, at any depth.
 
-    What lies so deep that the judge kept no value of it is looked for in the bytes as they are.
+    Where the judge kept no deeply nested value, search the bytes.
     """
     found: set[bytes] = set()
     waiting, deeper = [value], False

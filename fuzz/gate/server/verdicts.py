@@ -1,9 +1,8 @@
-"""What was seen of one trial, judged: did bytes that should have been rejected act, and can the
-server still be used?
+"""Judge the observation of one trial: did rejected bytes act, and does the server still serve?
 
-The key insight: those are two verdicts. Each reply and each effect is led back to the frame that
-it came from, by id and by name, and the judge's word on that frame decides; nothing is concluded
-from what other servers do.
+These are two separate verdicts. Each reply and effect is matched to the frame that it came from, by
+id and by name; the judge's verdict on that frame decides. Other servers' behaviour has no
+influence.
 """
 
 from __future__ import annotations
@@ -43,10 +42,11 @@ from wirefence.targets.records import Trace
 __all__ = ["ACTING", "UNUSABLE", "Charge", "has_acted", "is_usable", "judge_trial", "list_unnamed"]
 
 _TELLTALE = {"initialize": "protocolVersion", "tools/list": "tools", "tools/call": "content"}
+"""Member that a result of each method must have: without it the reply answers another request."""
 ACTING = ("act-rejected", "act-after-close", "act-twice", "reply-to-rejected", "act-unfounded")
-"""Rules of findings which say that bytes were processed that had to be rejected."""
+"""Rules of findings which say that bytes were processed that must be rejected."""
 _OUR_OWN = b"/wirefence-"
-"""In the paths of what recorders write themselves, which other recorders may see."""
+"""Part of the paths that recorders write themselves, which other recorders may see."""
 UNUSABLE = ("session-resync", "live-crash", "live-hang", "reply-missing")
 """Rules of findings which say that a good request was not served."""
 
@@ -60,7 +60,7 @@ class Charge:
 
 
 def has_acted(charges: Sequence[Charge]) -> bool:
-    """Whether something was processed that had to be rejected."""
+    """Whether anything was processed that must be rejected."""
     return any(charge.finding.rule in ACTING for charge in charges)
 
 
@@ -76,11 +76,11 @@ def judge_trial(
     control: Observation | None = None,
     most: Counter[Kind] | None = None,
 ) -> list[Charge]:
-    """Every rule that was broken, each signature once.
+    """Return a charge for every broken rule, each signature once.
 
-    ``control`` is what was seen of the same session without its rejected frames; without it
-    nothing is said about state, and effects are counted only where they carry a name. ``most`` is
-    how often good sessions were seen to have each effect without a name.
+    ``control`` is the observation of the same session without its rejected frames. Without it,
+    state is not judged and effects are counted only where they carry a name. ``most`` is the
+    highest count of each unnamed effect in good sessions.
     """
     bench = _TrialJudge(prepared, seen, facts, control)
     charges = [
@@ -99,7 +99,7 @@ def judge_trial(
 
 
 class _TrialJudge:
-    """One judgement in the making: the replies by typed id, and the frames by what is theirs."""
+    """One judgement: the replies by typed id, and the frames that they belong to."""
 
     def __init__(
         self,
@@ -127,10 +127,13 @@ class _TrialJudge:
         return Charge(finding(oracle, rule, self.facts.label, kind, text), raw)
 
     def is_waived(self, frame: FrameVerdict) -> bool:
-        """Whether the tool's own schema says more about the arguments than the judge can."""
+        """Whether the tool's own schema is richer than the judge's, so that its verdict is
+        ignored.
+        """
         return frame.rule in ("tool-arguments", "tool-unknown-argument") and not self.facts.declared
 
     def judge_replies(self) -> Iterator[Charge]:
+        """Judge each owed reply, each reply that no request is owed, and replies with id null."""
         for request in self._list_owed():
             for name in request.ids:
                 yield from self._judge_owed_reply(request, (type(name), name))
@@ -143,7 +146,7 @@ class _TrialJudge:
             yield self.make_charge("reply", "reply-id", "null id", text, self.without_id[0][1])
 
     def _list_owed(self) -> Iterator[FrameVerdict]:
-        """What is owed a reply: frames, and of a batch its members."""
+        """Yield the requests that are owed a reply: frames, and the members of a batch."""
         for frame in self.frames:
             if is_owed(frame):
                 yield from frame.members or (frame,)
@@ -162,12 +165,12 @@ class _TrialJudge:
             yield from self._judge_reply(frame, reply, line)
 
     def _is_answered(self, frame: FrameVerdict) -> bool:
-        """Whether nothing that is owed to a frame is missing."""
+        """Whether no reply that is owed to a frame is missing."""
         return not is_owed(frame) or all((type(name), name) in self.answers for name in frame.ids)
 
     def _judge_missing_reply(self, frame: FrameVerdict) -> Iterator[Charge]:
         if not self.observed.alive or self.observed.ending != "open":
-            return  # told by life()
+            return  # judge_liveness reports it
         rejected = [f for f in self.frames if f.reply == "optional-error" and f.start < frame.start]
         if rejected:
             text = f"no reply to {frame.method} after a frame that breaks {rejected[-1].rule}"
@@ -197,7 +200,7 @@ class _TrialJudge:
             yield self.make_charge("reply", "reply-id", "crossed", text, line)
 
     def _charge_success(self, frame: FrameVerdict, line: bytes) -> Charge:
-        text = f"{frame.method} was answered with success where {frame.rule} refuses it"
+        text = f"{frame.method} breaks {frame.rule}: expected an error, got a result"
         if frame.method == "tools/call":
             return self.make_charge("non-action", "act-rejected", frame.rule, text, line)
         return self.make_charge("reply", "reply-code", f"{frame.rule} result", text, line)
@@ -205,7 +208,7 @@ class _TrialJudge:
     def _judge_stray_reply(
         self, key: TypedId, got: list[tuple[ReplyVerdict, bytes]]
     ) -> Iterator[Charge]:
-        """Replies with an id that no accepted request has."""
+        """Judge replies with an id that no accepted request has."""
         results = [(reply, line) for reply, line in got if reply.is_result]
         owner = self.owners.match_reply(key, by_elimination=bool(results))
         reply, line = results[0] if results else got[0]
@@ -215,13 +218,17 @@ class _TrialJudge:
         elif results:
             yield self._charge_processed(owner, line, acting=_tool_succeeded(reply))
         elif owner.accepted or owner.reply != "optional-error":
-            text = f"an error for {describe_id(key)}, which is no message but a part of one"
+            text = (
+                f"an error for id {describe_id(key)}, which is only a part of an accepted message"
+            )
             yield self.make_charge("reply", "reply-id", "hidden in an accepted frame", text, line)
 
     def _charge_processed(
         self, owner: FrameVerdict | None, line: bytes, *, acting: bool = True
     ) -> Charge:
-        """A frame that had to be rejected was answered by a result: the strongest evidence."""
+        """Return the charge for a frame that must be rejected and got a result: the strongest
+        evidence.
+        """
         why = owner.rule if owner and owner.rule else "hidden in an accepted frame"
         calls = owner is None or owner.method in ("tools/call", "") or owner.accepted
         text = f"a result for {_describe_reason(why)}"
@@ -232,13 +239,13 @@ class _TrialJudge:
         return self.make_charge("reply", "reply-to-rejected", why, text, line)
 
     def judge_effects(self) -> Iterator[Charge]:
-        """Effects that carry a name: each must be of a call that was granted, once."""
+        """Judge effects that carry a name: each must belong to a granted call, once."""
         granted = self._list_granted_names()
         done: Counter[tuple[bytes, str, str]] = Counter()
         for effect in self.observed.effects:
             for token in sorted(tokens_in(effect.detail) | _names_carried(effect.content)):
                 if self.number not in numbers_in(token):
-                    continue  # another session wrote to the same place
+                    continue  # of another session that wrote to the same place
                 if token in granted:
                     done[token, effect.recorder, effect.kind] += 1
                 elif not token.endswith(b"i"):
@@ -264,7 +271,7 @@ class _TrialJudge:
         return self.make_charge("non-action", "act-rejected", why, text, effect.detail)
 
     def _judge_effect_counts(self, done: Counter[tuple[bytes, str, str]]) -> Iterator[Charge]:
-        """A call acts as often as the probe of the control session did, neither more nor less."""
+        """Judge counts: a call must act exactly as often as the probe of the control session."""
         if self.control is None:
             return
         usual: Counter[tuple[str, str]] = Counter()
@@ -291,7 +298,9 @@ class _TrialJudge:
         )
 
     def judge_unnamed_effects(self, most: Counter[Kind]) -> Iterator[Charge]:
-        """Effects without a name, counted against the control session and other good ones."""
+        """Compare counts of effects without a name with the control session and other good
+        sessions.
+        """
         assert self.control is not None
         extra = surplus(
             counts(list_unnamed(self.observed)), counts(list_unnamed(self.control)) | most
@@ -301,8 +310,8 @@ class _TrialJudge:
             yield self.make_charge("non-action", "act-unfounded", kind, text, detail)
 
     def judge_stdout(self) -> Iterator[Charge]:
-        """Every byte of stdout belongs to a permitted message."""
-        # A method that the schema doesn't know is no impurity: servers may extend the protocol.
+        """Judge stdout: every byte must belong to a permitted message."""
+        # Unknown methods are permitted: servers may extend the protocol.
         said = [v if v.rule != "mcp-method" else ReplyVerdict("", v.kind) for v in self.verdicts]
         whole = b"".join(line + b"\n" for line in self.observed.lines) + self.observed.tail
         for found in transcript(Trace(self.facts.label, whole, ()), said):
@@ -315,7 +324,7 @@ class _TrialJudge:
             )
 
     def judge_liveness(self) -> Iterator[Charge]:
-        """No crash, no exit before the end of stdin, no hang, no memory without bound."""
+        """Judge the server's death, hang and memory: no crash, no exit before the end of stdin."""
         ending = self.observed.ending
         rejected = [f.rule for f in self.frames if f.reply == "optional-error"]
         why = rejected[0] if rejected else ""
@@ -334,13 +343,12 @@ class _TrialJudge:
         usual = self.control.peak_bytes if self.control else self.facts.peak_bytes
         bound = usual + MEMORY_SLACK + MEMORY_PER_BYTE * len(self.case.data)
         if self.observed.peak_bytes > bound:
-            text = (
-                f"{self.observed.peak_bytes:,} bytes at peak for {len(self.case.data):,} of input"
-            )
+            peak, size = self.observed.peak_bytes, len(self.case.data)
+            text = f"peak memory {peak:,} bytes for {size:,} bytes of input"
             yield self.make_charge("liveness", "live-memory", "", text)
 
     def judge_state(self) -> Iterator[Charge]:
-        """What follows a rejected frame is answered as if that frame had never come."""
+        """Judge state: replies after a rejected frame must be as if that frame had never come."""
         assert self.control is not None
         usual = {
             strip_names(spell_id((str, reply.id))): (reply, line)
@@ -361,18 +369,18 @@ class _TrialJudge:
 
 
 def list_unnamed(seen: Observation) -> list[Observed]:
-    """Effects that bear no name of ours and are no writing of recorders."""
+    """Return effects without a name of ours that recorders did not cause themselves."""
     return [
         e for e in seen.effects if not tokens_in(e.detail + e.content) and _OUR_OWN not in e.detail
     ]
 
 
 def _describe_reason(why: str) -> str:
-    return f"a frame that breaks {why}" if why in BY_ID else f"what is {why}"
+    return f"a frame that breaks {why}" if why in BY_ID else f"text {why}"
 
 
 def _describe_difference(reply: ReplyVerdict, control: ReplyVerdict) -> str:
-    """How a reply differs from that of the control session; ``""`` where it doesn't."""
+    """Return how a reply differs from that of the control session; ``""`` where it does not."""
     if reply.is_result != control.is_result:
         return "a result" if reply.is_result else f"error {describe_value(reply.code)}"
     if not reply.is_result:
@@ -402,7 +410,7 @@ def _tool_succeeded(reply: ReplyVerdict) -> bool:
 
 
 def _names_carried(content: bytes) -> set[bytes]:
-    """Names in what an effect carried, unless that is a log of the frame itself."""
+    """Return the names in an effect's content, unless it is a log of the frame itself."""
     if b"jsonrpc" in content or b"tools/" in content:
         return set()
     return {match.group() for match in TOKEN.finditer(content)}

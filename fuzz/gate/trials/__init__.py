@@ -1,1 +1,1 @@
-"""What the gate sends: trials, their messages, their order, and what is left out."""
+"""What the gate sends: trials, their messages, their order, and what was skipped."""

@@ -1,7 +1,6 @@
-"""The catalogue of bad input: what is known to go wrong with real servers, word for word.
+"""The catalogue of bad inputs that break real servers.
 
-The key insight: each is made of a good call in the grammar's abstract words, so that it would act
-if a server took it.
+Each is made of a good call in the grammar's abstract words, so that it acts if a server accepts it.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ VERSION_VALUES: tuple[tuple[str, bytes], ...] = (
     ("true", b"true"),
     ("absent", b""),
 )
-"""Every way of naming a protocol version in ``initialize``: a name, and the raw JSON value."""
+"""Values of ``protocolVersion`` in ``initialize``: a name, and the raw JSON value."""
 
 
 Ugly = Callable[[bytes, bytes, TrialNames], bytes]
-"""Makes bytes of a good call without its LF, of another one, and of the names of the trial."""
+"""Makes bytes from a good call without its LF, another such call, and the trial's names."""
 
 
 def _bad_params(_good: bytes, _other: bytes, names: TrialNames) -> bytes:
@@ -60,7 +59,7 @@ REJECTED_HANDSHAKES: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
     ("gate-no-client", lambda raw: raw.replace(b'"clientInfo"', b'"client"', 1)),
 )
 
-"""Ways to spoil an ``initialize`` so that it must be refused."""
+"""Ways to damage an ``initialize`` so that it must be rejected."""
 
 _Text = Callable[[bytes, TrialNames], bytes | None]
 
@@ -94,4 +93,4 @@ DANGEROUS: tuple[tuple[str, _Text], ...] = (
     ("danger-nan", _replace_text(b'"params":{', b'"params":{"ttl":NaN,')),
     ("danger-hybrid", _replace_text(b'"params":{', b'"result":{},"params":{')),
 )
-"""Requests whose kind is easily mistaken, and valid ones that ask for what must not be."""
+"""Requests whose kind is easily mistaken, and valid requests that must not be executed."""

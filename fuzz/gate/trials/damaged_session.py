@@ -1,8 +1,8 @@
-"""One good session to be damaged, and the damage that tempts a lenient reader most.
+"""Damage one good session so that a lenient parser could still execute its call.
 
-The key insight: damage to the name of a member is refused by every reader and proves little, and
-chance decides where it lands. So it is done again, elsewhere, until all that a lenient reader needs
-is still there. What no attempt touches is made once, and only what was damaged is looked into.
+Damage to a member's name is rejected by every parser and proves little, and chance decides where
+damage lands. So further seeds are tried until a lenient parser could still execute the call. Frames
+that no attempt changes are made once, and only changed frames are inspected.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from wirefence.strategies.source import Source
 __all__ = ["DamagedSession", "GoodSession", "is_tempting"]
 
 _FEW = 3
+"""Attempts with one result after which an operator counts as having only one."""
 _AT: Mapping[str, int] = {"before": 0, "within": 1}
 _LOST = "\N{REPLACEMENT CHARACTER}"
 _METHODS = ("initialize", "ping", "tools/list", "server/discover")
@@ -38,7 +39,7 @@ class DamagedSession:
 
 @dataclass(slots=True)
 class GoodSession:
-    """The handshake and the good requests of one trial, and at which place damage is done."""
+    """The handshake and the good requests of one trial, and the place of the damage."""
 
     wording: ToolWording
     version: Version
@@ -56,7 +57,9 @@ class GoodSession:
         self._good = {frame.raw for frame in (*self.opening, self.probe)}
 
     def apply_damage(self, operator: Operator, sources: Iterable[Source]) -> DamagedSession | None:
-        """The first damage that tempts, else the first of all; ``None`` where it does not fit."""
+        """Return the first executable damage, else the first of all; ``None`` where it does not
+        fit.
+        """
         first: DamagedSession | None = None
         seen: set[bytes] = set()
         for attempt, source in enumerate(sources):
@@ -69,7 +72,7 @@ class GoodSession:
             first = first or made
             seen.add(strange)
             if attempt == _FEW and len(seen) == 1:
-                break  # this operator has but one way
+                break  # this operator has only one result
         return first
 
     def _damage_once(self, operator: Operator, source: Source) -> DamagedSession | None:
@@ -86,7 +89,7 @@ class GoodSession:
         return self._damage_handshake(operator, source) if self.place == "after" else None
 
     def _join_changed_frames(self, frames: Sequence[Frame]) -> bytes:
-        """What is sent beside the good frames, in the server's words; a line is kept whole."""
+        """Return the frames beside the good ones, in the server's words; a line is kept whole."""
         parts: list[bytes] = []
         for frame in frames:
             if frame.raw not in self._good or (parts and not parts[-1].endswith(b"\n")):
@@ -94,12 +97,14 @@ class GoodSession:
         return b"".join(parts)
 
     def _reword_for(self, operator: Operator, raw: bytes) -> bytes:
-        """Damage that wraps the frame whole would hide the abstract words from rewording."""
+        """Reword first where the damage wraps the whole frame, which would hide the abstract
+        words.
+        """
         concrete = operator.family == "encoding" or operator.name.startswith("stringified")
         return self.wording.reword_calls(raw) if concrete else raw
 
     def _damage_handshake(self, operator: Operator, source: Source) -> DamagedSession | None:
-        """Damage that fits an ``initialize`` only: the spoiled one comes before the good one."""
+        """Damage an ``initialize`` where only that fits; the damaged one precedes the good one."""
         if not self.opening:
             return None
         spoiled = make_initialize(b'"%b"' % self.version.encode(), self.names.request_id("v"))
@@ -115,14 +120,14 @@ class GoodSession:
         )
 
     def _each_target(self) -> Iterator[Frame]:
-        """Those that an earlier attempt has made, then more."""
+        """Yield the targets of earlier attempts, then new ones."""
         yield from self._targets
         for target in self._more:
             self._targets.append(target)
             yield target
 
     def _every_target(self) -> Iterator[Frame]:
-        """Frames to damage, the most telling first: operators fit some only."""
+        """Yield frames to damage, calls first: operators fit only some frames."""
         action, ident = self.names.action_name("t").encode(), self.names.request_id("t")
         yield self._make_call("t")
         yield self._make_call("t", b'"progressToken":"%b"' % action)
@@ -139,7 +144,7 @@ class GoodSession:
 
 
 def is_tempting(data: bytes, wording: ToolWording) -> bool:
-    """Whether a lenient reader would still find every word that it acts on."""
+    """Whether a lenient parser could still execute the call."""
     for line in data.split(b"\n"):
         text = line.decode("utf-8", "replace")
         if '"id"' in text and '"method"' in text and not _is_whole_request(text, wording):
@@ -162,7 +167,7 @@ def _is_whole_request(text: str, wording: ToolWording) -> bool:
 
 
 def _is_callable(params: object, wording: ToolWording, *, spoiled: bool) -> bool:
-    """Whether a tool would do what ``params`` say; ``spoiled``: bytes of the text were no UTF-8."""
+    """Whether a tool would execute ``params``; ``spoiled``: some bytes were no UTF-8."""
     if not isinstance(params, dict) or json.dumps(params.get("name")).encode() != wording.tool:
         return False
     if not wording.key:
@@ -174,7 +179,9 @@ def _is_callable(params: object, wording: ToolWording, *, spoiled: bool) -> bool
 
 
 def _lost_in_the_name(arguments: Mapping[str, object], wording: ToolWording) -> bool:
-    """Whether bad bytes are where any bytes will do: a folder that is not there is no lenience."""
+    """Whether bad bytes are only where any bytes will do: a missing folder would hide the
+    effect.
+    """
     before, _, behind = wording.value.partition("{nonce}")
     name = str(arguments[wording.key])
     others = [value for key, value in arguments.items() if key != wording.key]

@@ -1,7 +1,7 @@
-"""What the gate sends: the classic ugly inputs, the whole damage vocabulary, and sessions.
+"""Generate the trials: the classic bad inputs, all damage operators, and committed reproducers.
 
-The key insight: a trial is always handshake, bad frame, good request (the probe) and sentinel, so
-that each says two things at once: did the bad frame act, and did the good one still work.
+A trial is always handshake, bad frame, good request (the probe) and sentinel. So each trial shows
+both whether the bad frame acted and whether the good one was still served.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ __all__ = ["TrialMaker"]
 
 _PLACES: tuple[Place, ...] = ("before", "within", "after")
 _TRIES = 16
+"""Seeds that are tried for damage that a lenient parser could still execute."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialMaker:
-    """Makes the trials for one server, in one protocol version."""
+    """Generates the trials for one server, in one protocol version."""
 
     facts: Facts
     wording: ToolWording
@@ -51,20 +52,20 @@ class TrialMaker:
         return self.version != STATELESS
 
     def make_handshake(self, names: TrialNames, version: bytes = b"") -> list[Frame]:
-        """``initialize`` and its notification; nothing in versions that have no handshake."""
+        """Return ``initialize`` and its notification; nothing in versions without a handshake."""
         if not self._has_handshake:
             return []
         named = version or b'"%b"' % self.version.encode()
         return [make_initialize(named, names.request_id("h")), INITIALIZED]
 
     def make_call(self, names: TrialNames, role: str, meta: bytes = b"") -> Frame:
-        """A good call in abstract words."""
+        """Return a good call in abstract words."""
         return self.wording.make_call(
             self.version, names.request_id(role), names.action_name(role), meta
         )
 
     def make_good_session(self, number: int = 0) -> Trial:
-        """A session without a bad frame: what every other one is compared with."""
+        """Return a session without a bad frame, which other sessions are compared with."""
         names = TrialNames(number)
         return self._make_trial("good", "good", "after", names, [], place_at=2)
 
@@ -80,7 +81,7 @@ class TrialMaker:
         eof: bool = False,
         version: bytes = b"",
     ) -> Trial:
-        """A session with ``bad`` inserted before its frame number ``place_at``."""
+        """Return a session with ``bad`` inserted before its frame number ``place_at``."""
         opening = self.make_handshake(names, version)
         at = min(place_at, len(opening))
         frames = [*opening[:at], *bad]
@@ -99,7 +100,9 @@ class TrialMaker:
         cuts: tuple[int, ...] = (),
         eof: bool = False,
     ) -> Trial:
-        """Reword the frames, add the sentinel, and see whether a warm session can take it."""
+        """Reword the frames, add the sentinel, and mark whether a running server can take the
+        trial.
+        """
         worded = tuple(replace(f, raw=self.wording.reword_calls(f.raw)) for f in frames)
         cuts = cuts if sum(len(f.raw) for f in frames) == sum(len(f.raw) for f in worded) else ()
         if not eof:
@@ -112,7 +115,7 @@ class TrialMaker:
         return Trial(name, family, place, case, size, eof, names.number, warm=warm)
 
     def make_ugly(self, numbers: Iterator[int]) -> Iterator[Trial]:
-        """The five ugly inputs of the classic list, before, within and after the handshake."""
+        """Yield the five classic bad inputs before, within and after the handshake."""
         for name, make in UGLY:
             for place_at, place in enumerate(self._list_places()):
                 names = TrialNames(next(numbers))
@@ -127,7 +130,7 @@ class TrialMaker:
         return _PLACES if self._has_handshake else ("after",)
 
     def make_dangerous(self, numbers: Iterator[int]) -> Iterator[Trial]:
-        """Requests that look valid and must not act, or whose kind is easily mistaken."""
+        """Yield requests that look valid and must not act, or whose kind is easily mistaken."""
         for name, text in DANGEROUS:
             names = TrialNames(next(numbers))
             good = self.make_call(names, "t").raw.rstrip(b"\n")
@@ -139,10 +142,10 @@ class TrialMaker:
     def make_version_trials(
         self, numbers: Iterator[int], *, shared: bool = False
     ) -> Iterator[Trial]:
-        """A bad frame at each place of a session, for each way of naming the version.
+        """Yield a session with bad frames at each place, for each value of ``protocolVersion``.
 
-        Those that must be refused leave the session as it was: where ``shared``, and the server
-        goes on after them, one session has them all.
+        Values that must be refused leave the session unchanged: where ``shared`` and the server
+        goes on after them, one session holds them all.
         """
         if not self._has_handshake:
             return
@@ -165,7 +168,7 @@ class TrialMaker:
     def _make_version_trial(
         self, name: str, names: TrialNames, good: bytes, refused: Sequence[bytes]
     ) -> Trial:
-        """A session with half a call before, within and after its handshake."""
+        """Return a session with half a call before, within and after its handshake."""
         half, opening = self._cut_call(names), self.make_handshake(names, good)
         bad = [
             make_initialize(raw, names.request_id(f"v{chr(97 + at)}"))
@@ -179,7 +182,7 @@ class TrialMaker:
         return Frame(call[: len(call) * 2 // 3] + b"\n", names.action_name("t"), ("half-call",))
 
     def make_rejected_handshakes(self, numbers: Iterator[int]) -> Iterator[Trial]:
-        """A rejected handshake must open nothing: a call behind it, then the true handshake."""
+        """Yield a rejected handshake, a call, then a good handshake: the call must not act."""
         if not self._has_handshake:
             return
         for name, spoil in REJECTED_HANDSHAKES:
@@ -193,7 +196,7 @@ class TrialMaker:
     def make_damaged(
         self, numbers: Iterator[int], *, times: int = 1, heavy: bool = False
     ) -> Iterator[Trial]:
-        """Every damage operator, where it fits, after the handshake."""
+        """Yield every damage operator, where it fits, after the handshake."""
         for operator in OPERATORS:
             if operator.heavy == heavy and not self._is_declared(operator):
                 for turn in range(times):
@@ -211,7 +214,7 @@ class TrialMaker:
     def make_damaged_handshakes(
         self, numbers: Iterator[int], *, every: int = 1, first: int = 0
     ) -> Iterator[Trial]:
-        """The same damage to the first frame of all, and in the middle of the handshake.
+        """Yield the same damage to the first frame of all, and within the handshake.
 
         One in ``every`` of them, from number ``first`` on.
         """
@@ -227,7 +230,9 @@ class TrialMaker:
     def _make_damaged_trial(
         self, operator: Operator, names: TrialNames, turn: int, place: Place = "after"
     ) -> Trial | None:
-        """Damage by one operator, at the most tempting of a few places."""
+        """Return damage by one operator that a lenient parser could still execute, if a seed gives
+        it.
+        """
         ground = GoodSession(
             self.wording, self.version, names, tuple(self.make_handshake(names)), place
         )
@@ -246,7 +251,7 @@ class TrialMaker:
         )
 
     def load_reproducers(self, folder: Path, numbers: Iterator[int]) -> Iterator[Trial]:
-        """Committed crash files of servers and gateways, reworded for this server."""
+        """Yield committed reproducers of servers and gateways, reworded for this server."""
         for path in sorted(folder.glob("*/*.frame")):
             case = read_case(path)
             if case.direction != "client-to-server" or b"\n" not in case.data:
@@ -265,5 +270,5 @@ class TrialMaker:
 
 
 def _seed_of(name: str, seed: int, turn: int) -> int:
-    """A seed of its own for each operator and turn, equal in every process."""
+    """Return the seed of one operator and turn, equal in every process."""
     return int.from_bytes(f"{seed}:{turn}:{name}".encode(), "big")

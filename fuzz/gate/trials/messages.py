@@ -1,9 +1,9 @@
-"""Good frames for a server that is known only from outside, and names by which they are traced.
+"""Good frames for a server that is known only from outside, and the names that trace them.
 
-The key insight: the grammar's damage knows one abstract call, ``record`` with an ``action``. So a
-frame is damaged in those words and then reworded for the tool of the server: the damage stays what
-its name says, and a call that it smuggles in is one that the server would really execute.
-What the user named like one of these words is spelled otherwise, so that it is never taken for one.
+The grammar damages one abstract call, ``record`` with an ``action``. A frame is damaged in those
+words and then reworded for the server's tool, so a call that the damage hides is one that the
+server would execute. Words of the user that equal an abstract word are spelled with an escape, so
+that rewording never changes them.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ __all__ = [
 STATELESS = "2026-07-28"
 INITIALIZED = Frame(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
 OUR_NUMBER = 65_535_999_999
-"""The number of a request that is no part of any trial: is anybody there?"""
+"""The number of requests that belong to no trial, such as a ping for liveness."""
 TOKEN = re.compile(rb"wf([0-9a-f]{4}c\d{6})([a-z]+)")
 _RUN = secrets.randbelow(1 << 16)
 _ROUND = 1_000_000
-"""So many trials have six digits to tell them apart; the next so many seem to be of another run."""
+"""Numbers that six digits can tell apart; further ones get another run id."""
 _META = (
     b'"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
     b'"io.modelcontextprotocol/clientCapabilities":{}}'
@@ -57,13 +57,13 @@ _CALL = re.compile(
 
 
 def stem_of(number: int) -> bytes:
-    """What all names of one trial begin with."""
+    """Return the common beginning of all names of one trial."""
     rounds, rest = divmod(number, _ROUND)
     return b"wf%04xc%06d" % ((_RUN + rounds) % (1 << 16), rest)
 
 
 def number_of(numbered: bytes) -> int:
-    """The trial whose names hold these 11 bytes, the run and the number in it."""
+    """Return the trial whose names hold these 11 bytes: the run and the number in it."""
     return (int(numbered[:4], 16) - _RUN) % (1 << 16) * _ROUND + int(numbered[5:])
 
 
@@ -85,27 +85,27 @@ class TrialNames:
         return self.stem.decode() + role
 
     def request_id(self, role: str) -> bytes:
-        """A raw id; it ends in ``i``, so that no echo of an action is taken for it."""
+        """Return a raw id; it ends in ``i``, so that no echo of an action equals it."""
         return b'"%b%bi"' % (self.stem, role.encode())
 
 
 def tokens_in(raw: bytes) -> set[bytes]:
-    """Every name of ours in some bytes, whole: that of a hidden call is not that of its host."""
+    """Return every name of ours in some bytes, whole."""
     return {match.group() for match in TOKEN.finditer(raw)}
 
 
 def numbers_in(raw: bytes) -> list[int]:
-    """The trials whose names are in some bytes, in order."""
+    """Return the trials whose names are in some bytes, in order."""
     return [number_of(match[1]) for match in TOKEN.finditer(raw)]
 
 
 def strip_names(raw: bytes) -> bytes:
-    """The same bytes with the run and number of every name made equal."""
+    """Return the bytes with the run and number of every name made equal."""
     return TOKEN.sub(rb"wf0000c000000\2", raw)
 
 
 def rename_tokens(raw: bytes, number: int) -> bytes:
-    """The same bytes under the names of another trial; the length stays."""
+    """Return the bytes under the names of another trial; their length stays."""
     return TOKEN.sub(rb"%b\2" % stem_of(number), raw)
 
 
@@ -115,35 +115,35 @@ def _make_request(ident: bytes, method: bytes, params: bytes = b"") -> bytes:
 
 
 def make_initialize(version: bytes, ident: bytes) -> Frame:
-    """An ``initialize`` whose ``protocolVersion`` is the raw JSON value ``version``."""
+    """Return an ``initialize`` whose ``protocolVersion`` is the raw JSON value ``version``."""
     named = b'"protocolVersion":%b,' % version if version else b""
     params = b'{%b"capabilities":{},"clientInfo":{"name":"wirefence","version":"1"}}' % named
     return Frame(_make_request(ident, b"initialize", params))
 
 
 def make_ping(version: Version, ident: bytes) -> Frame:
-    """The cheapest request that every server must answer."""
+    """Return the cheapest request that every server must answer."""
     if version == STATELESS:
         return Frame(_make_request(ident, b"server/discover", b"{%b}" % _META))
     return Frame(_make_request(ident, b"ping"))
 
 
 def make_tools_list(version: Version, ident: bytes, nonce: str = "") -> Frame:
-    """A ``tools/list``."""
+    """Return a ``tools/list``."""
     params = b"{%b}" % _META if version == STATELESS else b""
     return Frame(_make_request(ident, b"tools/list", params), nonce)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolWording:
-    """How the abstract call is said to one server.
+    """Rewords the abstract call as a call of the server's tool.
 
-    What of it is an abstract word by chance has its last letter as an escape, which is the same
-    string to every reader of JSON: rewording meets it twice where damage is done to sent bytes.
+    Words of the user that equal an abstract word have their last letter escaped, which JSON reads
+    as the same string: damage to sent bytes is reworded twice.
 
-    ``key`` is the argument that is a string with ``{nonce}`` in it, ``""`` where none is (then the
-    arguments are always the same, or hold the name deeper); ``value`` is that string. ``others``
-    are the remaining members, raw. Without a nominee, ``tools/list`` stands for a call.
+    ``key`` is the argument whose string value holds ``{nonce}``; ``""`` where none does (then the
+    arguments are constant, or hold the name deeper). ``value`` is that string. ``others`` are the
+    remaining members, raw. Without a nominated tool, ``tools/list`` replaces the call.
     """
 
     tool: bytes = b""
@@ -154,7 +154,9 @@ class ToolWording:
 
     @classmethod
     def of(cls, nominee: NominatedTool | None) -> ToolWording:
-        """Read a nominee's arguments. Raises UsageError where they are no JSON object."""
+        """Return the wording for a nominated tool. Raises UsageError for arguments that are no JSON
+        object.
+        """
         if nominee is None:
             return cls()
         members = _parse_arguments(nominee)
@@ -173,7 +175,7 @@ class ToolWording:
         return cls(tool, key, str(members.get(key, "")), others, whole)
 
     def make_call(self, version: Version, ident: bytes, nonce: str, meta: bytes = b"") -> Frame:
-        """A good call in abstract words, to be damaged and then reworded."""
+        """Return a good call in abstract words, to be damaged and then reworded."""
         if not self.tool:
             return make_tools_list(version, ident, nonce)
         base = _META[:-1] + (b"," + meta if meta else b"") + b"}" if version == STATELESS else b""
@@ -193,10 +195,10 @@ class ToolWording:
         return self.whole.replace("{nonce}", nonce).encode()
 
     def reword_calls(self, raw: bytes) -> bytes:
-        """Say every abstract call in some bytes, whole or damaged, in the server's words."""
+        """Return the bytes with every abstract call, whole or damaged, in the server's words."""
         if not self.tool:
             return _CALL.sub(_make_list_call, raw)
-        if not _WORDS.search(raw):  # as in most frames, and each is asked many times
+        if not _WORDS.search(raw):  # true of most frames, and this is called often
             return raw
         raw = _ABSTRACT.sub(lambda match: self._server_arguments(match[1].decode()), raw)
         if self.key and (self.key, self.value) != ("action", "{nonce}"):
@@ -226,7 +228,7 @@ def _parse_arguments(nominee: NominatedTool) -> dict[str, object]:
 
 
 def _escape_abstract_words(text: bytes) -> bytes:
-    """The same JSON, spelled so that none of its strings is an abstract word."""
+    """Return the same JSON, spelled so that none of its strings is an abstract word."""
     return _WORDS.sub(lambda match: b'%b\\u%04x"' % (match[1][:-1], match[1][-1]), text)
 
 
@@ -236,7 +238,7 @@ def _make_list_call(match: re.Match[bytes]) -> bytes:
 
 
 def _spell_key(key: str, like: bytes) -> bytes:
-    """The server's argument name, spelled as the damage spelled ``action``."""
+    """Return the server's argument name, spelled as the damage spelled ``action``."""
     if like == b"ACTION":
         key = key.upper()
     elif like == b"Action":

@@ -1,8 +1,7 @@
-"""Which trials a budget buys, in which order.
+"""Schedule the trials of each budget, in order.
 
-The key insight: time may run out at any trial, so what is known to go wrong comes first, wherever
-it stands in a session and whether it needs a process of its own or not; after that each family has
-its turn.
+The time budget may be spent at any trial. So inputs known to break servers come first, at every
+place of a session, and after them each family in turn.
 """
 
 from __future__ import annotations
@@ -29,20 +28,21 @@ __all__ = [
 ]
 
 FreshItem = Trial | StartupVariant
-"""What needs a fresh process: a trial, or a start under other circumstances."""
+"""What needs a fresh process: a trial, or a startup variant."""
 
 _T = TypeVar("_T", bound=FreshItem)
 _FIRST_CAUSES = ("talkative", "verbose", "eof-at-once", "stderr-merged", "no-configuration")
-"""The starts that clients and packagers meet first; after them come those that cost no wait."""
+"""Startup variants that users meet first; after them those that need no wait."""
 CLASSIC = "ugly"
 """The family of inputs without which a run is no pass."""
 _COLD_TURNS, _WARM_TURNS = 8, 4
-"""Turns of the vocabulary in a living server for an eighth of one in fresh processes."""
+"""Each round runs an eighth of the vocabulary in fresh processes and all of it four times
+pipelined: both take about the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Trials for a living server, and what needs fresh ones, each in the order of its turn."""
+    """Trials for a pipelined server, and items for fresh processes, each in order."""
 
     warm: tuple[Trial, ...] | Iterator[Trial]
     cold: tuple[FreshItem, ...]
@@ -51,13 +51,13 @@ class Stage:
         return len(self.cold) + (len(self.warm) if isinstance(self.warm, tuple) else 0)
 
     def all_cold(self) -> list[FreshItem]:
-        """All of it in fresh processes: for servers that serve one trial each."""
+        """Return all items, for fresh processes: for servers that serve one trial each."""
         return _by_worth([*self.cold, *self.warm])
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The classic inputs, everything else, and stages for the time that is left."""
+    """The classic inputs, everything else, and stages for the remaining time."""
 
     classic: Stage
     rest: Stage
@@ -68,7 +68,7 @@ class Plan:
 
 
 def interleave_families(items: Iterable[_T]) -> list[_T]:
-    """One of each family after the other; starts are a family of their own."""
+    """Return one item of each family after the other; startup variants are one family."""
     families: dict[str, list[_T]] = {}
     for item in items:
         family = item.family if isinstance(item, Trial) else "startup"
@@ -78,9 +78,9 @@ def interleave_families(items: Iterable[_T]) -> list[_T]:
 
 
 def plan_trials(maker: TrialMaker, budget: Budget, numbers: Iterator[int], crashes: Path) -> Plan:
-    """The trials of one budget. Raises UsageError for a committed case that can't be read.
+    """Return the trials of one budget. Raises UsageError for a committed case that cannot be read.
 
-    What shares a process in the quick one has its own in the others.
+    The quick budget shares processes where the others use one for each item.
     """
     quick = budget == "quick"
     classic = [
@@ -99,7 +99,7 @@ def plan_trials(maker: TrialMaker, budget: Budget, numbers: Iterator[int], crash
 
 
 def _order_variants(*, shared: bool) -> list[StartupVariant]:
-    """Every cause, alone or in the start that it shares, in the order of their worth."""
+    """Return every startup variant, alone or in the start that it shares, the likeliest first."""
     alone = [each for each in VARIANTS if not shared or each not in TOGETHER.parts]
     every = [TOGETHER, *alone] if shared else alone
     return sorted(every, key=lambda each: (each.name not in _FIRST_CAUSES, each.idle))
@@ -113,12 +113,12 @@ def _make_stage(trials: Iterable[Trial], causes: Sequence[StartupVariant] = ()) 
 
 
 def is_classic(item: FreshItem) -> bool:
-    """Whether a run is no pass without it."""
+    """Whether a run without the item is no pass."""
     return isinstance(item, Trial) and item.family == CLASSIC
 
 
 def _by_worth(items: Iterable[FreshItem]) -> list[FreshItem]:
-    """The classic inputs, then each family in its turn."""
+    """Return the classic inputs, then the families in turn."""
     first: list[FreshItem] = []
     others: list[FreshItem] = []
     for item in items:
@@ -127,7 +127,9 @@ def _by_worth(items: Iterable[FreshItem]) -> list[FreshItem]:
 
 
 def _other_versions(maker: TrialMaker, numbers: Iterator[int]) -> Iterator[Trial]:
-    """The classic inputs in every other version that the server speaks, each in its own session."""
+    """Yield the classic inputs in every other version that the server speaks, each in its own
+    session.
+    """
     for version in maker.facts.versions:
         if version != maker.version:
             other = replace(maker, version=version)
@@ -136,7 +138,7 @@ def _other_versions(maker: TrialMaker, numbers: Iterator[int]) -> Iterator[Trial
 
 
 def _make_later_stages(maker: TrialMaker, numbers: Iterator[int]) -> Iterator[Stage]:
-    """The vocabulary again and again, each time with other choices; megabytes come once."""
+    """Yield the vocabulary again and again with other seeds; heavy operators only once."""
     yield _make_stage(
         replace(t, warm=False, opening=0) for t in maker.make_damaged(numbers, heavy=True)
     )
@@ -147,10 +149,9 @@ def _make_later_stages(maker: TrialMaker, numbers: Iterator[int]) -> Iterator[St
 
 
 def make_warm_trials(maker: TrialMaker, turn: int, numbers: Iterator[int]) -> Iterator[Trial]:
-    """What a living server gets through in no time, made while it does.
+    """Yield trials for a pipelined server, generated while it runs.
 
-    Pauses in the middle of a frame take as long as a thousand other trials: they are made in the
-    first turn of a few.
+    A pause within a frame takes as long as a thousand other trials: only the first turn has pauses.
     """
     for part in range(_WARM_TURNS):
         again = replace(maker, seed=maker.seed + turn * _WARM_TURNS + part)

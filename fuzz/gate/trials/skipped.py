@@ -1,7 +1,7 @@
-"""What a run did not reach, by name, and whether what it did reach is enough for a verdict.
+"""Record which planned trials were skipped, and whether the rest is enough for a verdict.
 
-The key insight: "nothing found" says something only of what was tried. So whatever was planned is
-open until it was run, and a server passes only where the classic inputs were all sent to it.
+A run without findings proves something only about trials that ran. So every planned trial is open
+until it ran, and a server passes only if all classic inputs were sent to it.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from wirefence.fuzz.gate.trials.schedule import CLASSIC, FreshItem
 __all__ = ["OpenTrials", "explain_gap", "join_names"]
 
 _NAMED = 5
+"""Names of skipped trials in a sentence: about one line."""
 
 
 class OpenTrials:
-    """What is planned and not yet run, in the order in which it was planned."""
+    """Planned trials that have not run, in the order of the plan."""
 
     def __init__(self) -> None:
         self._open: dict[int | str, FreshItem] = {}
 
     def add_planned(self, items: Iterable[FreshItem]) -> None:
-        """Take note of what is to be run."""
+        """Add trials that are to run."""
         self._open.update((_item_key(item), item) for item in items)
 
     def mark_done(self, item: FreshItem) -> None:
-        """Take it off; what was never planned is let be."""
+        """Remove a trial that ran; ignore one that was never planned."""
         self._open.pop(_item_key(item), None)
 
     def list_names(self) -> dict[str, tuple[str, ...]]:
-        """Names of what is open, by ``"FAMILY PLACE"``."""
+        """Return the names of open trials by ``"FAMILY PLACE"``."""
         names: dict[str, tuple[str, ...]] = {}
         for item in self._open.values():
             where = f"{item.family} {item.place}" if isinstance(item, Trial) else "startup before"
@@ -46,7 +47,7 @@ def _item_key(item: FreshItem) -> int | str:
 def explain_gap(
     reason: str, left: Mapping[str, tuple[str, ...]], seconds: float, cause: str = ""
 ) -> str:
-    """Why a run that found nothing is no pass, as a sentence without its stop; ``""`` for one.
+    """Return why a run without findings is no pass, without a full stop; ``""`` if it is one.
 
     ``reason`` is how the run ended, after ``seconds``; ``cause`` says why it could not go on.
     """
@@ -69,6 +70,6 @@ def explain_gap(
 
 
 def join_names(names: Sequence[str], most: int) -> str:
-    """Names for a sentence: the first ones, and how many there are beside them."""
+    """Return names for a sentence: the first ones, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

@@ -1,8 +1,8 @@
-"""What makes servers print on stdout when they start or end: one cause, one case.
+"""Changed conditions under which servers often print on stdout when they start or end.
 
-The key insight: a clean run on the maintainer's desk says little, since the noise comes from what
-is different elsewhere: a variable that somebody exported, a file that is missing, a wrapper, a
-signal. So each difference is made alone, and a finding names the one that did it.
+Noise appears where the environment differs from the maintainer's: an exported variable, a missing
+file, a wrapper, a signal. Each condition is one variant, so a finding names the condition that
+caused it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ End = Literal["eof", "eof-at-once", "signal", "crash"]
 _Change = Callable[[Launch], Launch]
 _MISSING = "/nonexistent/wirefence"
 _IN_EMPTY = 'd=$(mktemp -d) && cd "$d" && {home}"$@"; code=$?; rm -rf "$d"; exit $code'
-"""Makes and removes its own folder, so that the changed command can be run again as it stands."""
+"""Makes and removes its own folder, so that the changed command can run again as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class StartupVariant:
 
     ``works`` says that the server must still answer. ``idle`` is the wait before the first byte, in
     seconds; ``end`` says how the session ends, with ``signal`` for an end by signal. ``merges``
-    says that stderr comes with stdout: what a plain start writes there is then permitted, since a
-    server may log to stderr, but a message must not be glued to it. ``parts`` are the causes that
-    share this one's start: each is tried alone where the whole shows anything.
+    says that stderr goes to stdout: then what a plain start writes to stderr is permitted, as a
+    server may log there, but no message may be joined to it. ``parts`` are the variants that share
+    this one's start: each runs alone if the whole shows anything.
     """
 
     name: str
@@ -66,13 +66,13 @@ def _enable_warnings(launch: Launch) -> Launch:
 
 
 def _make_paths_absolute(launch: Launch) -> list[str]:
-    """The command from anywhere: words that name files keep naming them."""
+    """Return the command for any working directory: words that name files keep naming them."""
     base = (launch.cwd or Path.cwd()).absolute()
     return [str(base / word) if _names_file(base, word) else word for word in launch.argv]
 
 
 def _names_file(base: Path, word: str) -> bool:
-    """Whether a word is a path; a bare name of a folder may be that of a module or package."""
+    """Whether a word is a path; a bare folder name may be a module or package instead."""
     try:
         path = base / word
         return path.exists() if "/" in word else path.is_file()
@@ -218,7 +218,7 @@ VARIANTS: tuple[StartupVariant, ...] = (
         merges=True,
     ),
 )
-"""Every cause, each with what it stands for."""
+"""Every startup variant, each with its meaning."""
 
 
 _TALKATIVE = tuple(
@@ -238,10 +238,10 @@ TOGETHER = StartupVariant(
     _apply_all,
     parts=_TALKATIVE,
 )
-"""One start for causes that only set variables, none to different values: silence under all of them
-is silence under each, but for a server that one of them silences."""
+"""One start for variants that only set variables, none to different values. If it is silent,
+each part is, except for a server that one of them silences."""
 
 
 def find_variant(name: str) -> StartupVariant | None:
-    """The cause of this name."""
+    """Return the variant of this name."""
     return next((cause for cause in (*VARIANTS, TOGETHER) if cause.name == name), None)
