@@ -27,13 +27,13 @@ from wirefence.fuzz.store.store import case_from_bytes
 
 __all__ = ["Confirmed", "Confirmer", "Examined"]
 
-_GRACE = 0.3
+_GRACE_SECONDS = 0.3
 """Seconds to wait for late output and effects after the last reply."""
-_HEAVY = 100_000
+_MOST_SHRUNK = 100_000
 """Bytes from which a case is not shrunk: one run of it takes seconds."""
-_WIDTH = 16
-"""Shrinking candidates in one pipelined round: more would be made in vain after the first hit."""
-_LEAST_FRESH = 5.0
+_BATCH = 16
+"""Shrinking candidates sent in one batch; those after the first success are wasted."""
+_LEAST_FRESH_SECONDS = 5.0
 """Seconds needed to shrink with fresh processes: with less, too few candidates could run."""
 _NO_WARM = ("liveness", "session")
 """Oracles whose faults end or spoil a running server, so it cannot show them twice."""
@@ -79,7 +79,7 @@ class Confirmer:
     share: float = math.inf
 
     def run_in_fresh_process(
-        self, prepared: PreparedTrial, *, grace: float = _GRACE, full: bool = True
+        self, prepared: PreparedTrial, *, grace: float = _GRACE_SECONDS, full: bool = True
     ) -> Examined:
         """Run a trial in a fresh process under new names, beside its control session.
 
@@ -121,10 +121,10 @@ class Confirmer:
         """Return the smallest form that still shows the signature."""
         trial = prepared.trial
         # Do not shrink pauses (offsets into the bytes) and heavy trials (seconds for each run).
-        if trial.case.cuts or len(trial.case.data) > _HEAVY:
+        if trial.case.cuts or len(trial.case.data) > _MOST_SHRUNK:
             return prepared
         fast = self.warm is not None and trial.warm and signature.split("|")[1] not in _NO_WARM
-        if not fast and self.seconds < _LEAST_FRESH:
+        if not fast and self.seconds < _LEAST_FRESH_SECONDS:
             return prepared
         opening = trial.case.data[: trial.opening] if fast else b""
         rest = trial.case.data[len(opening) :]
@@ -142,7 +142,7 @@ class Confirmer:
                 lambda data: keep([data])[0],
                 deadline=deadline,
                 keeps_many=keep,
-                width=_WIDTH if fast else 1,
+                width=_BATCH if fast else 1,
             ).data
         except ValueError:  # the signature did not show again: try the original form
             return prepared

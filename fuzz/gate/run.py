@@ -66,7 +66,7 @@ _COUNTED = ("act-twice", "act-missing")
 _TRIES = 2
 """Runs that may repeat a loss of replies: a race does not show every time."""
 _FEWEST_AHEAD, _MOST_AHEAD = 2, 8
-"""Servers started ahead: two hide a short start; more than eight only take memory."""
+"""Bounds of the servers started ahead: two hide a short start; each one more takes memory."""
 _TRIAL_SECONDS = 0.15
 """Seconds that a typical trial takes once its server has started."""
 _PROGRESS_INTERVAL = 0.5

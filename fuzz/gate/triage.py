@@ -21,7 +21,7 @@ from wirefence.targets.command.records import Launch
 
 __all__ = ["Triage"]
 
-_TRIES = 2
+_MOST_UNCONFIRMED = 2
 """Unconfirmed signs of one signature before it is given up: each costs a process or more."""
 
 
@@ -72,7 +72,10 @@ class Triage:
 
         ``shown`` is what a fresh process has already shown of the trial.
         """
-        if self._is_known(prepared, signature) or self._doubts.get(signature, 0) >= _TRIES:
+        if (
+            self._is_known(prepared, signature)
+            or self._doubts.get(signature, 0) >= _MOST_UNCONFIRMED
+        ):
             return
         name = prepared.trial.name
         confirmed = self._confirm_again(prepared, signature, shown)

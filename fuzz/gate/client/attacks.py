@@ -13,12 +13,12 @@ from wirefence.strategies.damage.banner import BANNERS
 
 __all__ = ["ATTACKS", "GOOD"]
 
-_STORM = 200
-"""Lines of a storm: more than the queues of common clients hold."""
-_HUGE = 4 << 20
-"""Bytes of the long line: above common read limits, still fast to send."""
-_DEEP = 100_000
-"""Open brackets: above every common limit on recursion."""
+_STORM_LINES = 200
+"""Lines of a storm: many for a reader that handles one line at a time, and fast to send."""
+_LONG_LINE_BYTES = 4 << 20
+"""Bytes of the long line: far above the 64 KiB that asyncio's readers accept."""
+_OPEN_BRACKETS = 100_000
+"""Nesting of the deep input: far above Python's recursion limit of 1,000."""
 _Line = Callable[[ClientRequest], bytes | None]
 
 
@@ -107,7 +107,7 @@ def _spread_over_lines(asked: ClientRequest) -> bytes:
 
 def _send_storm(text: _Line) -> Callable[[ClientRequest], list[Step]]:
     def build(asked: ClientRequest) -> list[Step]:
-        lines = b"".join((text(asked) or b"") + b"\n" for _ in range(_STORM))
+        lines = b"".join((text(asked) or b"") + b"\n" for _ in range(_STORM_LINES))
         return [Send(lines, pause=asked.quiet), Send(asked.true + b"\n")]
 
     return build
@@ -382,16 +382,20 @@ _STREAM = (
     ),
     Attack(
         "error-storm",
-        f"{_STORM} errors with id null",
+        f"{_STORM_LINES} errors with id null",
         "",
         "reject",
         _send_storm(lambda a: _make_error(a, b"null")),
     ),
     Attack(
-        "log-storm", f"{_STORM} lines of log", "", "ignore", _send_storm(lambda _: b"DEBUG tick")
+        "log-storm",
+        f"{_STORM_LINES} lines of log",
+        "",
+        "ignore",
+        _send_storm(lambda _: b"DEBUG tick"),
     ),
-    _make_noise("deep", f"{_DEEP:,} open brackets", b"[" * _DEEP),
-    _make_noise("long-line", f"a line of {_HUGE:,} bytes", b"x" * _HUGE),
+    _make_noise("deep", f"{_OPEN_BRACKETS:,} open brackets", b"[" * _OPEN_BRACKETS),
+    _make_noise("long-line", f"a line of {_LONG_LINE_BYTES:,} bytes", b"x" * _LONG_LINE_BYTES),
     _make_noise("empty-line", "an empty line", b""),
     *(
         _make_noise(

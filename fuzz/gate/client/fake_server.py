@@ -18,7 +18,7 @@ __all__ = ["TOOL", "FakeServer"]
 
 TOOL = "record"
 _NEWEST_STATEFUL: Version = "2025-11-25"
-_LISTED = {
+_LISTED_TOOL = {
     "name": TOOL,
     "description": "Records an action.",
     "inputSchema": {
@@ -82,7 +82,9 @@ class FakeServer:
         if method == "tools/call":
             return self._handle_call(ident, params)
         if method == "tools/list":
-            return self._answer_plainly(ident, {"tools": [_LISTED]} | self._make_cache_members())
+            return self._answer_plainly(
+                ident, {"tools": [_LISTED_TOOL]} | self._make_cache_members()
+            )
         if method == "ping":
             return self._answer_plainly(ident, {})
         error = {"code": -32601, "message": "Method not found"}

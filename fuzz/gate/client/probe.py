@@ -17,8 +17,8 @@ from wirefence.targets.errors import TargetError
 
 __all__ = ["ServerProbe"]
 
-_IDENT = "wirefence-who"
-_ASKED = make_initialize(b'"2025-11-25"', json.dumps(_IDENT).encode()).raw
+_REQUEST_ID = "wirefence-who"
+_REQUEST = make_initialize(b'"2025-11-25"', json.dumps(_REQUEST_ID).encode()).raw
 
 
 class ServerProbe:
@@ -26,7 +26,7 @@ class ServerProbe:
 
     def __init__(self, launch: Launch) -> None:
         self._session = Session(Process(launch))
-        self._session.send(_ASKED)
+        self._session.send(_REQUEST)
 
     def check_answer(self) -> None:
         """Raise TargetError if the request has been answered; return at once."""
@@ -49,5 +49,5 @@ def _is_response(line: bytes) -> bool:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    told = isinstance(value, dict) and value.get("id") == _IDENT
+    told = isinstance(value, dict) and value.get("id") == _REQUEST_ID
     return told and bool({"result", "error"} & value.keys())

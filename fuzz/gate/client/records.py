@@ -27,7 +27,7 @@ __all__ = [
 
 ClientPlace = Literal["handshake", "call"]
 Expected = Literal["reject", "ignore", "accept"]
-_LONGEST = 600
+_MOST_DIGITS = 600
 """Digits of an integer that Python converts under every setting of its limit."""
 
 
@@ -70,7 +70,7 @@ class ClientRequest:
     @property
     def numeric_id(self) -> int | None:
         """The id as an integer, if it is one; ``None`` otherwise."""
-        plain = self.ident.isdigit() and len(self.ident) <= _LONGEST
+        plain = self.ident.isdigit() and len(self.ident) <= _MOST_DIGITS
         return int(self.ident) if plain else None
 
 

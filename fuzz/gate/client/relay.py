@@ -14,9 +14,9 @@ import socket
 import sys
 import time
 
-_CHUNK = 1 << 16
+_CHUNK_BYTES = 1 << 16
 """Bytes of one read: the size of a pipe."""
-_LAST_WORDS = 0.5
+_LAST_OUTPUT_SECONDS = 0.5
 """Seconds to relay what the client sends after its server closed."""
 
 
@@ -36,7 +36,7 @@ def relay_bytes(path: str) -> None:
             with contextlib.suppress(OSError):
                 link.shutdown(socket.SHUT_WR)
     # The client's last bytes are evidence, but it must also notice soon that its server is gone.
-    end = time.monotonic() + _LAST_WORDS
+    end = time.monotonic() + _LAST_OUTPUT_SECONDS
     while 0 in watched and (left := end - time.monotonic()) > 0:
         if select.select([0], [], [], left)[0] and not _copy_bytes(0, link.fileno()):
             return
@@ -45,7 +45,7 @@ def relay_bytes(path: str) -> None:
 def _copy_bytes(source: int, sink: int) -> bool:
     """Copy what is available; ``False`` at the end of either side."""
     try:
-        data = os.read(source, _CHUNK)
+        data = os.read(source, _CHUNK_BYTES)
         left = memoryview(data)
         while left:
             left = left[os.write(sink, left) :]

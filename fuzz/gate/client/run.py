@@ -49,7 +49,7 @@ __all__ = ["examine_client", "gate_client", "select_attacks"]
 
 _MOST_WORKERS = 4
 """Plays at once: they mostly wait, but each starts a client."""
-_SAID = 80
+_MOST_QUOTED = 80
 """Characters of a client's text that a sentence quotes."""
 _CONVENTION = "see docs/gate-client.md for the few lines that a client needs"
 
@@ -311,7 +311,7 @@ def _require_good(good: PlayedAttack, terms: ClientTerms, hide: Redactor) -> Non
     wrong = [t for t in good.told if good.truth.get(t.action) not in t.text.split()]
     if wrong:
         raise TargetError(
-            f"the client reported {hide.brief(wrong[0].text, _SAID)!r} for "
-            f"{hide.brief(wrong[0].action, _SAID)!r} in a good session",
+            f"the client reported {hide.brief(wrong[0].text, _MOST_QUOTED)!r} for "
+            f"{hide.brief(wrong[0].action, _MOST_QUOTED)!r} in a good session",
             f"it must report the text of the result of each of {', '.join(ACTIONS)}; {_CONVENTION}",
         )

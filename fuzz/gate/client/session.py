@@ -51,11 +51,11 @@ PREFIX = b"wirefence-result "
 
 _RELAY = Path(__file__).with_name("relay.py")
 _MESSAGE = re.compile(rb"\s*\{[^\n]*\"jsonrpc\"")
-_TICK = 0.002
+_TICK_SECONDS = 0.002
 """Seconds of one wait for the client: keeps the delay of an answer small."""
-_CHUNK = 1 << 16
-"""Bytes of one read: the size of a socket buffer."""
-_CUT_PAUSE = 0.02
+_CHUNK_BYTES = 1 << 16
+"""Bytes of one read, as in the relay."""
+_CUT_PAUSE_SECONDS = 0.02
 """Seconds between the pieces of one answer: enough for separate reads in the client."""
 
 
@@ -210,7 +210,7 @@ class _Conversation:
         ``unheard`` is called repeatedly until the client has sent something.
         """
         while not (self.process.gone or self.terms.ended.is_set()):
-            self.process.pump(_TICK)
+            self.process.pump(_TICK_SECONDS)
             self._accept_connection()
             self._give_to_server(self._read_client())
             self._send_due_steps()
@@ -283,11 +283,11 @@ class _Conversation:
             return
         pieces = [step.data[a:b] for a, b in _split_at_cuts(step)]
         self._out = pieces[0]
-        later = [Send(piece, pause=_CUT_PAUSE) for piece in pieces[1:]]
+        later = [Send(piece, pause=_CUT_PAUSE_SECONDS) for piece in pieces[1:]]
         if later:
             later[-1] = replace(later[-1], pause=step.pause)
         self._todo.extendleft(reversed(later))
-        self._pause = _CUT_PAUSE if later else step.pause
+        self._pause = _CUT_PAUSE_SECONDS if later else step.pause
 
     def _write_output(self) -> bool:
         """Write what the pipe takes; once all is written, the pause of the step begins."""
@@ -330,7 +330,7 @@ def _split_at_cuts(step: Send) -> list[tuple[int, int]]:
 def _read_socket(link: socket.socket) -> bytes | None:
     """Return what has come, ``b""`` for nothing yet, ``None`` at the end."""
     try:
-        return link.recv(_CHUNK) or None
+        return link.recv(_CHUNK_BYTES) or None
     except BlockingIOError:
         return b""
     except OSError:

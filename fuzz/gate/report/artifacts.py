@@ -23,7 +23,7 @@ from wirefence.targets.command.records import Launch
 
 __all__ = ["ArtifactWriter", "escape_frame", "shown_command", "write_file"]
 
-_LONG = 4_096
+_MOST_SHOWN = 4_096
 """Bytes of a frame that a transcript shows: the reproducer holds the rest."""
 
 
@@ -166,5 +166,5 @@ def _path_text(path: Path) -> str:
 
 
 def _escape_bytes(raw: bytes) -> str:
-    text = repr(raw[:_LONG])[2:-1]
-    return text if len(raw) <= _LONG else f"{text} ... {len(raw):,} bytes"
+    text = repr(raw[:_MOST_SHOWN])[2:-1]
+    return text if len(raw) <= _MOST_SHOWN else f"{text} ... {len(raw):,} bytes"

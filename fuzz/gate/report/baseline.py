@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 UNREVIEWED = "not reviewed: say here why this is accepted, or fix it"
-_FORM = 1
+_FORMAT_VERSION = 1
 """Version of the file format."""
 _MOST_BYTES = 16 << 20
 """Bytes of a baseline file: thousands of entries; stops the reading of endless files."""
@@ -222,7 +222,7 @@ def _parse_server(fields: dict[str, object]) -> BaselineServer:
 
 
 def _parse_entries(content: dict[str, Any]) -> tuple[ExpectedFinding, ...]:
-    if content["wirefence-baseline"] != _FORM:
+    if content["wirefence-baseline"] != _FORMAT_VERSION:
         raise ValueError("another form")
     return tuple(_parse_entry(fields) for fields in content["expected"])
 
@@ -245,7 +245,7 @@ def _reject_duplicates(path: Path, entries: Sequence[ExpectedFinding]) -> None:
 def store_baseline(path: Path, baseline: Baseline) -> None:
     """Write a baseline atomically: the file is the old or the new one. Raises UsageError."""
     content = {
-        "wirefence-baseline": _FORM,
+        "wirefence-baseline": _FORMAT_VERSION,
         "server": asdict(baseline.server),
         "expected": _as_dicts(baseline.expected),
     }

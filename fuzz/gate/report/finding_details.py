@@ -24,7 +24,7 @@ __all__ = [
 SHOWN = 160
 """Bytes of each end of an input that are shown: about two lines of text."""
 
-_NAMED = 6
+_MOST_NAMED = 6
 """Trials that are named: about one line of text."""
 _HANDSHAKE = (b'"method":"initialize"', b'"notifications/initialized"')
 
@@ -61,8 +61,8 @@ def list_details(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[s
     rule = find_broken_rule(flaw)
     statement, source = explain_rule(rule)
     level = "" if rule not in BY_ID or len(BY_ID[rule].profiles) == 2 else ", strict profile only"
-    named = ", ".join(flaw.trials[:_NAMED] or (flaw.trial,))
-    more = f" and {len(flaw.trials) - _NAMED} more" if len(flaw.trials) > _NAMED else ""
+    named = ", ".join(flaw.trials[:_MOST_NAMED] or (flaw.trial,))
+    more = f" and {len(flaw.trials) - _MOST_NAMED} more" if len(flaw.trials) > _MOST_NAMED else ""
     told = (
         ("rule", f"{rule}: {statement} ({source}{level})"),
         ("shown by", f"{named}{more} ({describe_place(flaw.place)})"),

@@ -14,8 +14,8 @@ from wirefence.fuzz.gate.server.verdicts import ACTING, UNUSABLE
 
 __all__ = ["sort_by_severity", "summarize_counts"]
 
-_ORDER = ("non-action", "client", "session", "liveness", "reply", "transcript", "smoke")
-_UNTIDY = len(_ORDER)
+_SEVERITY_ORDER = ("non-action", "client", "session", "liveness", "reply", "transcript", "smoke")
+_LEAST_SEVERE = len(_SEVERITY_ORDER)
 
 
 def sort_by_severity(flaws: Iterable[Flaw]) -> tuple[Flaw, ...]:
@@ -25,9 +25,9 @@ def sort_by_severity(flaws: Iterable[Flaw]) -> tuple[Flaw, ...]:
 
 def _severity_key(flaw: Flaw) -> tuple[int, bool]:
     oracle = flaw.finding.oracle
-    place = _ORDER.index(oracle) if oracle in _ORDER else _UNTIDY
+    place = _SEVERITY_ORDER.index(oracle) if oracle in _SEVERITY_ORDER else _LEAST_SEVERE
     return (
-        _UNTIDY + 1 if variant_of(flaw.finding) else place,
+        _LEAST_SEVERE + 1 if variant_of(flaw.finding) else place,
         # A result for a rejected frame is more severe than a wrong code for a good one.
         flaw.finding.rule not in (*ACTING, *UNUSABLE),
     )

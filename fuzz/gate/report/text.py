@@ -34,9 +34,9 @@ from wirefence.fuzz.text import printable
 
 __all__ = ["decide_verdict", "format_json", "format_table", "make_progress_printer"]
 
-_NAMED = 6
+_MOST_NAMED = 6
 """Skipped trials that the table names: about one line of text."""
-_EVERY, _EVERY_ON_A_TERMINAL = 10.0, 2.0
+_PROGRESS_SECONDS, _TERMINAL_SECONDS = 10.0, 2.0
 """Seconds between progress lines: a log file needs fewer than a terminal."""
 
 
@@ -45,7 +45,7 @@ def make_progress_printer(
 ) -> Callable[[Event], None]:
     """Return a listener that prints a line for each finding, and progress at intervals."""
     told, planned = [time.monotonic()], [0]
-    every = _EVERY_ON_A_TERMINAL if stream.isatty() else _EVERY
+    every = _TERMINAL_SECONDS if stream.isatty() else _PROGRESS_SECONDS
 
     def listen(event: Event) -> None:
         if isinstance(event, RunStarted):
@@ -137,8 +137,8 @@ def _skipped_lines(skipped: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
         yield f"not run: {sum(map(len, skipped.values()))} trials"
     for where, names in sorted(skipped.items()):
         family, _, place = where.rpartition(" ")
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        yield f"  {family}, {place}: {', '.join(names[:_NAMED])}{more}"
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        yield f"  {family}, {place}: {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _attempt_row(name: str, each: Attempt) -> str:

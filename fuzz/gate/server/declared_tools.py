@@ -15,8 +15,10 @@ from wirefence.strategies.contract import Argument, ArgumentType, Tool
 
 __all__ = ["choose_tool", "declare_tool"]
 
-_TYPES: tuple[str, ...] = get_args(ArgumentType)
-_PLAIN = frozenset({"type", "title", "description", "default", "enum", "examples", "format"})
+_ARGUMENT_TYPES: tuple[str, ...] = get_args(ArgumentType)
+_PLAIN_KEYWORDS = frozenset(
+    {"type", "title", "description", "default", "enum", "examples", "format"}
+)
 
 
 def choose_tool(tools: Sequence[Mapping[str, Any]]) -> NominatedTool | None:
@@ -65,10 +67,10 @@ def _list_strings(value: object) -> tuple[str, ...]:
 
 
 def _declare_argument(name: str, schema: object, needed: set[str]) -> Argument | None:
-    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN:
+    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN_KEYWORDS:
         return None
     kind = schema.get("type")
-    if kind not in _TYPES or kind == "array" or ("enum" in schema and kind != "string"):
+    if kind not in _ARGUMENT_TYPES or kind == "array" or ("enum" in schema and kind != "string"):
         return None
     return Argument(name, kind, name in needed, _list_strings(schema.get("enum")))
 

@@ -36,14 +36,14 @@ from wirefence.targets.errors import TargetError
 
 __all__ = ["discover_server", "label_of"]
 
-_NEWEST: Version = "2025-11-25"
-_LATEST: Version = "2026-07-28"
-_PAGES = 20
+_NEWEST_STATEFUL: Version = "2025-11-25"
+_STATELESS: Version = "2026-07-28"
+_MOST_PAGES = 20
 """Pages of tools/list that are read: ends the loop for a server that always gives a cursor."""
-_KINDS = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
-_QUOTED = 200
+_TYPE_NAMES = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+_MOST_QUOTED = 200
 """Characters of a server's text that a sentence quotes."""
-_SHOWN, _READ = 80, 1 << 16
+_MOST_SHOWN, _REDACTED_BYTES = 80, 1 << 16
 """Bytes of stdout that are shown, and bytes in which secrets are redacted before the cut."""
 
 
@@ -96,12 +96,12 @@ class _Conversation:
 
     def quote_text(self, text: str) -> str:
         """Return text of the server for a sentence: short and redacted."""
-        return Redactor.of(self.servers.launch).brief(text, _QUOTED)
+        return Redactor.of(self.servers.launch).brief(text, _MOST_QUOTED)
 
     def quote_stdout(self) -> str:
         """Return the beginning of stdout as a literal; ``""`` where there is none."""
-        data = bytes(self.watched.session.process.stdout.data[:_READ])
-        shown = Redactor.of(self.servers.launch).raw(data)[:_SHOWN]
+        data = bytes(self.watched.session.process.stdout.data[:_REDACTED_BYTES])
+        shown = Redactor.of(self.servers.launch).raw(data)[:_MOST_SHOWN]
         return repr(shown) if shown else ""
 
 
@@ -159,9 +159,9 @@ def discover_server(servers: FreshServers, within: float = math.inf) -> Facts:
 def _open_session(talk: _Conversation, options: Options) -> tuple[Version, Mapping[str, Any]]:
     """Open the session in the requested version, or in the newest that the server speaks."""
     names = talk.make_names()
-    if options.protocol == _LATEST:
-        return _LATEST, _request_discovery(talk, options)
-    asked = options.protocol or _NEWEST
+    if options.protocol == _STATELESS:
+        return _STATELESS, _request_discovery(talk, options)
+    asked = options.protocol or _NEWEST_STATEFUL
     raw = make_initialize(json.dumps(asked).encode(), names.request_id("h")).raw
     reply = talk.send_request(raw, names.request_id("h"), talk.start_patience)
     if reply is None:
@@ -169,7 +169,7 @@ def _open_session(talk: _Conversation, options: Options) -> tuple[Version, Mappi
     if "result" not in reply:
         refused = f"the server refused initialize ({_quote_error(talk, reply)})"
         if options.protocol is None:
-            return _LATEST, _request_discovery(talk, options, f"{refused}; ")
+            return _STATELESS, _request_discovery(talk, options, f"{refused}; ")
         raise TargetError(refused, "try another --protocol")
     result = _require_result(reply, "initialize")
     version = _find_version(result.get("protocolVersion"))
@@ -197,7 +197,7 @@ def _request_discovery(
     """Send ``server/discover`` of the newest version; ``before`` is what was refused earlier."""
     names = talk.make_names()
     reply = talk.send_request(
-        make_ping(_LATEST, names.request_id("d")).raw, names.request_id("d"), talk.start_patience
+        make_ping(_STATELESS, names.request_id("d")).raw, names.request_id("d"), talk.start_patience
     )
     if reply is None:
         raise _explain_silence(talk, options)
@@ -214,7 +214,7 @@ def _request_discovery(
 def _require_result(reply: Mapping[str, Any], method: str) -> Mapping[str, Any]:
     result = reply["result"]
     if not isinstance(result, dict):
-        told = _KINDS.get(type(result), "a number")
+        told = _TYPE_NAMES.get(type(result), "a number")
         raise TargetError(
             f"the server answered {method} with {told}", "its result must be an object"
         )
@@ -291,7 +291,7 @@ def _list_tools(talk: _Conversation, version: Version, patience: float) -> list[
     """Return all tools that the server lists, over all pages."""
     tools: list[dict[str, Any]] = []
     cursor: object = None
-    for _ in range(_PAGES):
+    for _ in range(_MOST_PAGES):
         names = talk.make_names()
         raw = make_tools_list(version, names.request_id("l")).raw
         if cursor is not None:

@@ -45,16 +45,16 @@ __all__ = [
 TypedId = tuple[type, str | int]
 """A request id with its type: ``1`` and ``"1"`` are two ids."""
 
-_GRACE = 0.1
+_GRACE_SECONDS = 0.1
 """Seconds to wait for late output after the last reply, unless a caller says otherwise."""
-_SOON, _PACES = 0.01, 5
+_LEAST_GRACE, _GRACE_FACTOR = 0.01, 5
 """Least seconds of that wait, and how many reply times of this server it lasts."""
-_DYING = 2.0
+_EXIT_SECONDS = 2.0
 """Seconds for a process to exit after it closed its stdout: runtimes need some to shut down."""
-_HURRY = 1.0
+_SHORT_PATIENCE = 1.0
 """Time-out of a reply in seconds, once a server is known to omit replies or the time is spent."""
 _HOOKS = frozenset({"python", "node"})
-"""Recorders that run inside the server. They see what strace sees, at less cost."""
+"""Recorders that run inside the server; beside one of them strace is not needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,18 +217,23 @@ class FreshServers:
 
     def shorten_patience(self) -> None:
         """Shorten the time-out of replies: this server is known to omit some."""
-        self._patience = min(self.options.patience, _HURRY)
+        self._patience = min(self.options.patience, _SHORT_PATIENCE)
 
     def reply_patience(self, *, full: bool = True) -> float:
         """Return the time-out of one reply in seconds; ``full`` ignores
         :meth:`shorten_patience`.
         """
         most = self.options.patience if full else self._patience
-        left = max(_HURRY, self.deadline - time.monotonic())
+        left = max(_SHORT_PATIENCE, self.deadline - time.monotonic())
         return min(most, left)
 
     def run_trial(
-        self, prepared: PreparedTrial, facts: Facts, *, grace: float = _GRACE, full: bool = True
+        self,
+        prepared: PreparedTrial,
+        facts: Facts,
+        *,
+        grace: float = _GRACE_SECONDS,
+        full: bool = True,
     ) -> Observation:
         """Run one trial in a fresh process and return the observation.
 
@@ -259,7 +264,7 @@ class FreshServers:
         if complete and not trial.eof and facts.policy == "continue" and _lacks_sentinel(prepared):
             self._still_answers(session, prepared, facts, patience)
         if session.process.stdout.ended:
-            session.process.wait(_DYING)
+            session.process.wait(_EXIT_SECONDS)
         gone = session.process.gone
         alive = not gone and (complete or self._still_answers(session, prepared, facts, patience))
         session.process.measure()
@@ -267,7 +272,7 @@ class FreshServers:
         eof = trial.eof or facts.policy == "close" or not prepared.owed
         # Late output follows soon after the replies; scale the wait by the server's own speed.
         pace = time.monotonic() - sent
-        grace = min(grace, max(_SOON, _PACES * pace)) if complete else grace
+        grace = min(grace, max(_LEAST_GRACE, _GRACE_FACTOR * pace)) if complete else grace
         ending, status = self._end_process(session, grace, eof=eof, alive=alive)
         effects = tuple(watched.recording.take())
         return Observation(

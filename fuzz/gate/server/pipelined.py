@@ -46,29 +46,30 @@ from wirefence.targets.records import Ending
 
 __all__ = ["PipelinedServer"]
 
-_MOST_FLYING, _LEAST_FLYING = 256, 8
-"""Trials in flight: eight hide the latency of a slow server; 256 fill a pipe of 64 KiB."""
-_AHEAD = 0.5
+_MOST_IN_FLIGHT, _LEAST_IN_FLIGHT = 256, 8
+"""Bounds of the trials in flight: more fill the pipe to the server and add no speed; fewer leave
+a fast server idle."""
+_WINDOW_SECONDS = 0.5
 """Seconds of server work that may be in flight: all of it is sent again after a silence."""
-_LAG = 16
+_KEPT_FINISHED = 16
 """Finished trials that are kept back, as a late line may still belong to one of them."""
 _LEAST_QUIET, _MOST_QUIET = 0.25, 1.0
 """Bounds of the wait in seconds for a missing reply after the last line."""
-_FENCE = 0.02
+_FENCE_SECONDS = 0.02
 """Seconds to wait for the reply to a closing ping: it only catches late output."""
-_HASTY = 0.1
+_HASTY_QUIET = 0.1
 """The same wait while shrinking, which asks many small questions."""
-_DYING = 2.0
+_EXIT_SECONDS = 2.0
 """Seconds for a process to exit after it closed its stdout: runtimes need some to shut down."""
-_APART = 8
+_MOST_DEFERRED = 8
 """Deferred trials after which the pipe drains to send them: more would wait too long."""
-_SLICE = 0.001
+_GENERATE_SECONDS = 0.001
 """Seconds of generating trials after which the server is sent those that are ready."""
-_RETIRED = 16 << 20
+_MOST_STDOUT = 16 << 20
 """Bytes of stdout after which a server is replaced, since all of its output is kept in memory."""
-_TICK = 0.05
+_TICK_SECONDS = 0.05
 """Seconds of one wait for output; bounds how late an exit is noticed."""
-_LOOKING = 10
+_EFFECT_READ_FACTOR = 10
 """Recorders are read at most once in ten times the duration of a read: a tenth of the time."""
 
 
@@ -86,7 +87,7 @@ class PipelinedServer:
         self._silence = servers.options.patience
         self._is_time_spent: Callable[[], bool] = lambda: False
         self._demux = Demux(facts.version)
-        self._window = _LEAST_FLYING
+        self._window = _LEAST_IN_FLIGHT
         self._began = 0.0, 0
         self._heard_at = self._look_at = 0.0
         self._orphans: list[PreparedTrial] = []
@@ -160,7 +161,7 @@ class PipelinedServer:
         Raises TargetError.
         """
         self._is_time_spent = late
-        self._quiet = min(self._patient, _HASTY) if hasty else self._patient
+        self._quiet = min(self._patient, _HASTY_QUIET) if hasty else self._patient
         queue, traffic = TrialQueue(iter(trials), templates=templates), self._demux
         self._began = time.monotonic(), traffic.passed
         while True:
@@ -168,7 +169,7 @@ class PipelinedServer:
             if traffic.in_flight:
                 if not self._read_replies(wait=not more):
                     yield from self._handle_silence(queue)
-                yield from self._take_finished(queue, _LAG)
+                yield from self._take_finished(queue, _KEPT_FINISHED)
             else:
                 yield from self._send_deferred(queue)
                 if late() or queue.is_empty:
@@ -184,8 +185,8 @@ class PipelinedServer:
         starving = len(flying) * 8 <= self._window and not queue.again
         parts = list[bytes]()
         # Generating one trial takes as long as a fast server takes for dozens: send few at a time.
-        until = time.monotonic() + _SLICE
-        while len(parts) < room and len(queue.alone) < _APART and not self._must_retire:
+        until = time.monotonic() + _GENERATE_SECONDS
+        while len(parts) < room and len(queue.alone) < _MOST_DEFERRED and not self._must_retire:
             each = queue.next_trial()
             if each is None:
                 break
@@ -227,7 +228,7 @@ class PipelinedServer:
     def _must_retire(self) -> bool:
         """Whether the running server has written so much that it must be replaced."""
         watched = self._watched
-        return watched is not None and len(watched.session.process.stdout.data) > _RETIRED
+        return watched is not None and len(watched.session.process.stdout.data) > _MOST_STDOUT
 
     def _reuses_id(self, prepared: PreparedTrial) -> bool:
         """Whether this session already had one of the trial's ids; if not, note its ids."""
@@ -249,9 +250,13 @@ class PipelinedServer:
             process.pump(0)
         while not (block := session.take()) and wait:
             left = self._heard_at + patience - time.monotonic()
-            if left <= 0 or process.stdout.ended or (process.gone and not process.pump(_TICK)):
+            if (
+                left <= 0
+                or process.stdout.ended
+                or (process.gone and not process.pump(_TICK_SECONDS))
+            ):
                 return False
-            process.pump(min(left, _TICK))
+            process.pump(min(left, _TICK_SECONDS))
         traffic.match_lines(block)
         if traffic.passed > passed:
             self._heard_at = time.monotonic()
@@ -262,7 +267,7 @@ class PipelinedServer:
         """Allow more trials in flight, up to half a second of this server's work."""
         since, before = self._began
         rate = (self._demux.passed - before) / (time.monotonic() - since)
-        most = max(_LEAST_FLYING, min(_MOST_FLYING, int(rate * _AHEAD)))
+        most = max(_LEAST_IN_FLIGHT, min(_MOST_IN_FLIGHT, int(rate * _WINDOW_SECONDS)))
         self._window = min(most, self._window + passed)
 
     def _handle_silence(self, queue: TrialQueue) -> Iterator[tuple[PreparedTrial, Observation]]:
@@ -316,7 +321,7 @@ class PipelinedServer:
             for number in {*numbers_in(effect.detail), *numbers_in(effect.content)}:
                 self._effects.setdefault(number, []).append(effect)
         now = time.monotonic()
-        self._look_at = now + _LOOKING * (now - began)
+        self._look_at = now + _EFFECT_READ_FACTOR * (now - began)
 
     def _make_observation(self, flight: SentTrial) -> Observation:
         """Return what was observed of one sent trial."""
@@ -437,14 +442,14 @@ class PipelinedServer:
         letters = "".join(chr(97 + int(digit)) for digit in str(next(self._fences)))
         ident = TrialNames(OUR_NUMBER).request_id(f"f{letters}")
         watched.session.send(make_ping(self._facts.version, ident).raw)
-        watched.session.wait_for([ident.strip(b'"')], _FENCE)
+        watched.session.wait_for([ident.strip(b'"')], _FENCE_SECONDS)
         return ident.strip(b'"')
 
 
 def _has_died(session: Session) -> bool:
     """Whether the server's process died; one that closed its stdout gets time to exit."""
     if session.process.stdout.ended:
-        session.process.wait(_DYING)
+        session.process.wait(_EXIT_SECONDS)
     return session.process.gone
 
 

@@ -15,9 +15,9 @@ from wirefence.oracles.records import FrameVerdict
 
 __all__ = ["ReplyMatcher"]
 
-_SURVIVES = re.compile(rb"[^A-Za-z0-9._-]")
+_RESPELLED = re.compile(rb"[^A-Za-z0-9._-]")
 """Characters that a server may spell differently."""
-_TELLING = 6
+_LEAST_SPELLED = 6
 """Least length of an id that is searched by spelling: a shorter one occurs by chance."""
 
 
@@ -50,13 +50,13 @@ class ReplyMatcher:
     def _match_by_spelling(self, key: TypedId) -> FrameVerdict | None:
         """Return the frame whose bytes hold the id, exactly or without odd characters."""
         text = spell_id(key)
-        if key[0] is int or len(text) < _TELLING:
+        if key[0] is int or len(text) < _LEAST_SPELLED:
             return None
         found = self.find_frame_with(text)
         if found is None:
-            bare = _SURVIVES.sub(b"", text)
+            bare = _RESPELLED.sub(b"", text)
             found = next(
-                (f for f in self._frames if bare in _SURVIVES.sub(b"", self._raw_frame(f))), None
+                (f for f in self._frames if bare in _RESPELLED.sub(b"", self._raw_frame(f))), None
             )
         return found
 

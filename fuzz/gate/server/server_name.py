@@ -94,9 +94,9 @@ _RUNNERS = {
     "bash": _SHELL,
     "sh": _SHELL,
 }  # fmt: skip
-_LISTS = ("-url", "-links")
+_INDEX_OPTIONS = ("-url", "-links")
 """Endings of options whose value is a package index, for each runner of these."""
-_ALSO = {"pythonw": "python", "nodejs": "node", "javaw": "java"}
+_ALIASES = {"pythonw": "python", "nodejs": "node", "javaw": "java"}
 _PROGRAM = re.compile(r"([a-z]+)[\d.]*t?(?:\.exe|\.cmd)?", re.IGNORECASE)
 _OPTIONS = re.compile(r"-[A-Za-z]+")
 _VERSION = re.compile(r"(?<=[^/])(?:@|\[|[=<>~!]=|[<>]).*", re.DOTALL)
@@ -130,7 +130,7 @@ def _last_part(word: str) -> str:
 def _runner_kind(name: str) -> str | None:
     match = _PROGRAM.fullmatch(name)
     kind = match[1].lower() if match else ""
-    kind = _ALSO.get(kind, kind)
+    kind = _ALIASES.get(kind, kind)
     return kind if kind in _RUNNERS else None
 
 
@@ -145,7 +145,7 @@ def _name_run_by(kind: str, words: Sequence[str]) -> str:
         if option in runner.module:
             rest = attached or "".join(words[at + 1 : at + 2])
             return "" if HIDDEN in rest else rest
-        if not attached and (option in runner.valued or option.endswith(_LISTS)):
+        if not attached and (option in runner.valued or option.endswith(_INDEX_OPTIONS)):
             at += 1
         elif not option and words[at] not in runner.verbs and _last_part(words[at]):
             return _name_script(runner, words[at:])

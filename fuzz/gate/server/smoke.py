@@ -24,8 +24,8 @@ from wirefence.strategies.records import Case, Frame
 
 __all__ = ["check_end_of_stdin", "find_missing_tools", "make_crowd"]
 
-_CROWD = 24
-"""Requests at once: more than the usual thread pools of servers have workers."""
+_CROWD_SIZE = 24
+"""Requests at once, as a client with many open questions sends them."""
 
 
 def make_crowd(maker: TrialMaker, number: int) -> Trial:
@@ -33,7 +33,7 @@ def make_crowd(maker: TrialMaker, number: int) -> Trial:
     names = TrialNames(number)
     good = maker.make_good_session(number)
     frames = list(good.case.frames[:-1])
-    for at in range(_CROWD):
+    for at in range(_CROWD_SIZE):
         ident = f'"{names.action_name("q")}{chr(97 + at)}i"'.encode()
         make = make_tools_list if at % 3 == 0 else make_ping
         frames.append(Frame(make(maker.version, ident).raw))

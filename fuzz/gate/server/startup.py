@@ -38,13 +38,13 @@ from wirefence.targets.records import Trace
 
 __all__ = ["StartupFinding", "StartupRun", "StartupRunner", "startup_findings", "variant_of"]
 
-_NUMBER = 999_990
-"""Trial number of the names in these sessions: no run counts that far."""
-_LAST_WORDS = 0.3
+_STARTUP_NUMBER = 999_990
+"""Trial number of the names in these sessions, which share no session with trials."""
+_LAST_OUTPUT_SECONDS = 0.3
 """Seconds to read output after the process exited, as children may still hold its stdout."""
-_END = 2.0
+_EXIT_SECONDS = 2.0
 """Most seconds to wait for an exit: some servers ignore both EOF and signals."""
-_KIND = "startup-"
+_KIND_PREFIX = "startup-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class StartupFinding:
 def variant_of(found: Finding) -> StartupVariant | None:
     """Return the startup variant that a finding names; ``None`` for other findings."""
     kind = found.signature.rpartition("|")[2]
-    return find_variant(kind.removeprefix(_KIND)) if kind.startswith(_KIND) else None
+    return find_variant(kind.removeprefix(_KIND_PREFIX)) if kind.startswith(_KIND_PREFIX) else None
 
 
 def startup_findings(
@@ -174,7 +174,7 @@ def _hold_session(session: Session, cause: StartupVariant, facts: Facts, options
     if cause.end == "eof-at-once":
         _end_stdin(session, options)
         return True
-    names = TrialNames(_NUMBER)
+    names = TrialNames(_STARTUP_NUMBER)
     answered = _send_handshake(session, names, facts, options)
     asked = (
         make_tools_list(facts.version, names.request_id("l")).raw
@@ -214,12 +214,12 @@ def _end_stdin(session: Session, options: Options) -> None:
 def _wait_for_end(session: Session, options: Options) -> None:
     """Wait for the process to exit: its stdout may end earlier, or be held open by children."""
     if session.process.wait(_end_patience(options)):
-        session.linger(_LAST_WORDS)
+        session.linger(_LAST_OUTPUT_SECONDS)
 
 
 def _end_patience(options: Options) -> float:
     """Return the most seconds to wait for an exit."""
-    return min(options.patience, _END)
+    return min(options.patience, _EXIT_SECONDS)
 
 
 def _split_output(stdout: bytes) -> list[bytes]:
@@ -232,7 +232,7 @@ def _judge_run(
     started: StartupRun, usual: set[bytes], facts: Facts, plain: StartupRun
 ) -> Iterator[StartupFinding]:
     """Yield the findings of one start, one for each rule, whatever its exit code."""
-    kind = _KIND + started.cause.name
+    kind = _KIND_PREFIX + started.cause.name
     news = b"".join(
         piece + b"\n" if whole else piece
         for piece, whole in _split_with_ends(started.stdout)

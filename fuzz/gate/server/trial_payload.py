@@ -23,8 +23,8 @@ __all__ = [
     "sentinel_ids",
 ]
 
-_PLAIN = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_LONG = 65_536
+_PLAIN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_MOST_BYTES = 65_536
 """Bytes from which a trial is sent alone: more than a pipe holds."""
 
 
@@ -58,7 +58,7 @@ def must_be_sent_alone(prepared: PreparedTrial) -> bool:
     """
     case = prepared.trial.case
     data = case.data
-    if case.cuts or len(data) > _LONG:
+    if case.cuts or len(data) > _MOST_BYTES:
         return True
     return not ends_in_sentinel(prepared) and sentinel_id(prepared) in data
 
@@ -94,7 +94,7 @@ class TrialPayload(NamedTuple):
     def of(cls, prepared: PreparedTrial, version: Version) -> TrialPayload:
         """Return the payload of a trial; ``version`` is that of the session, for the sentinel."""
         keys, since = ids_after_handshake(prepared), prepared.trial.opening
-        plain = {key for key in keys if isinstance(key[1], str) and _PLAIN.fullmatch(key[1])}
+        plain = {key for key in keys if isinstance(key[1], str) and _PLAIN_ID.fullmatch(key[1])}
         data, added = prepared.trial.case.data[since:], b""
         if not ends_in_sentinel(prepared):
             added = sentinel_id(prepared)

@@ -16,7 +16,7 @@ from wirefence.fuzz.gate.server.trial_templates import Templates
 
 __all__ = ["TrialQueue"]
 
-_COPIES = 31
+_COPIES_PER_TRIAL = 31
 """Copies for each new trial: generating one takes as long as a fast server needs for dozens."""
 
 
@@ -47,7 +47,7 @@ class TrialQueue:
     def make_copies(self) -> Iterator[PreparedTrial]:
         """Yield copies of known trials while new ones are generated."""
         if self.templates is not None and not self.spent:
-            for _ in range(_COPIES):
+            for _ in range(_COPIES_PER_TRIAL):
                 yield from filter(None, [self.templates.make_copy()])
 
     @property

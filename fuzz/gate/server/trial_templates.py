@@ -29,13 +29,13 @@ from wirefence.strategies.records import Frame
 
 __all__ = ["CachedJudge", "Templates", "TrialCopy", "is_template", "rename_template", "template_of"]
 
-_MOST = 2_048
-"""Templates that are kept, about 10 MB: twice the vocabulary of damage."""
-_STEP = 1_021
+_MOST_TEMPLATES = 2_048
+"""Templates that are kept, to bound memory; newer ones replace older ones."""
+_TEMPLATE_STEP = 1_021
 """Step through the templates; a prime, so that neighbours change in each round."""
-_MOST_KNOWN = 65_536
-"""Judged observations that are remembered; bounds memory to tens of megabytes."""
-_HIDING = frozenset(
+_MOST_REMEMBERED = 65_536
+"""Judged observations that are remembered; then all are forgotten, to bound memory."""
+_HIDES_NAMES = frozenset(
     {
         *("encoding", "truncation", "split-line"),
         *(f"damaged-{place}-handshake" for place in ("before", "within", "after")),
@@ -49,7 +49,7 @@ def is_template(prepared: PreparedTrial) -> bool:
     trial = prepared.trial
     if (
         not trial.warm
-        or {trial.family, trial.name} & _HIDING
+        or {trial.family, trial.name} & _HIDES_NAMES
         or must_be_sent_alone(prepared)
         or not ends_in_sentinel(prepared)
         or foreign_ids(prepared)
@@ -161,16 +161,16 @@ class Templates:
             trial = prepared.trial
             again = replace(prepared, trial=replace(trial, origin=trial.origin or trial.number))
             kept = TrialCopy(again, TrialPayload.of(prepared, trial.case.version))
-            if len(self._kept) < _MOST:
+            if len(self._kept) < _MOST_TEMPLATES:
                 self._kept.append(kept)
             else:
-                self._kept[trial.number % _MOST] = kept
+                self._kept[trial.number % _MOST_TEMPLATES] = kept
 
     def make_copy(self) -> TrialCopy | None:
         """Return a copy of a template under unused names; ``None`` where there is no template."""
         if not self._kept:
             return None
-        self._next += _STEP
+        self._next += _TEMPLATE_STEP
         self.copies += 1
         kept = self._kept[self._next % len(self._kept)]
         return TrialCopy(kept.template, kept.payload.rename_to(next(self.numbers)))
@@ -189,7 +189,7 @@ class CachedJudge:
         key = _make_key(prepared, seen)
         known = self._known.get(key)
         if known is None:
-            if len(self._known) >= _MOST_KNOWN:
+            if len(self._known) >= _MOST_REMEMBERED:
                 self._known.clear()
             known = self._known[key] = judge_trial(prepared, seen, self.facts, self.base)
         return known

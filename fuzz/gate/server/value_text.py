@@ -19,7 +19,7 @@ __all__ = ["describe_value", "find_names", "read_arguments"]
 _MOST_BITS = 256
 """Integers up to this size are written in digits, at most 78."""
 _MOST_LEVELS = 3
-"""Levels of nesting that are written, enough for a JSON-RPC result."""
+"""Levels of nesting that are written; deeper values are elided."""
 
 
 class _Words(reprlib.Repr):

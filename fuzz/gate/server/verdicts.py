@@ -41,7 +41,7 @@ from wirefence.targets.records import Trace
 
 __all__ = ["ACTING", "UNUSABLE", "Charge", "has_acted", "is_usable", "judge_trial", "list_unnamed"]
 
-_TELLTALE = {"initialize": "protocolVersion", "tools/list": "tools", "tools/call": "content"}
+_REQUIRED_MEMBER = {"initialize": "protocolVersion", "tools/list": "tools", "tools/call": "content"}
 """Member that a result of each method must have: without it the reply answers another request."""
 ACTING = ("act-rejected", "act-after-close", "act-twice", "reply-to-rejected", "act-unfounded")
 """Rules of findings which say that bytes were processed that must be rejected."""
@@ -194,7 +194,7 @@ class _TrialJudge:
             if not _tool_failed(result):
                 yield self._charge_success(frame, line)
             return
-        telltale = _TELLTALE.get(frame.method)
+        telltale = _REQUIRED_MEMBER.get(frame.method)
         if telltale and telltale not in result and not frame.rule:
             text = f"a {frame.method} result without {telltale}"
             yield self.make_charge("reply", "reply-id", "crossed", text, line)

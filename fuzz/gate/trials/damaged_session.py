@@ -19,10 +19,10 @@ from wirefence.strategies.source import Source
 
 __all__ = ["DamagedSession", "GoodSession", "is_tempting"]
 
-_FEW = 3
+_SAME_RESULTS = 3
 """Attempts with one result after which an operator counts as having only one."""
-_AT: Mapping[str, int] = {"before": 0, "within": 1}
-_LOST = "\N{REPLACEMENT CHARACTER}"
+_FRAME_INDEX: Mapping[str, int] = {"before": 0, "within": 1}
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _METHODS = ("initialize", "ping", "tools/list", "server/discover")
 _LENIENT = json.JSONDecoder(strict=False)
 
@@ -71,12 +71,12 @@ class GoodSession:
                 return made
             first = first or made
             seen.add(strange)
-            if attempt == _FEW and len(seen) == 1:
+            if attempt == _SAME_RESULTS and len(seen) == 1:
                 break  # this operator has only one result
         return first
 
     def _damage_once(self, operator: Operator, source: Source) -> DamagedSession | None:
-        at = _AT.get(self.place, len(self.opening))
+        at = _FRAME_INDEX.get(self.place, len(self.opening))
         for target in self._each_target():
             good = replace(target, raw=self._reword_for(operator, target.raw))
             frames = (*self.opening[:at], good, *self.opening[at:], self.probe)
@@ -163,7 +163,7 @@ def _is_whole_request(text: str, wording: ToolWording) -> bool:
         return False
     if value["method"] != "tools/call":
         return value["method"] in _METHODS
-    return _is_callable(value.get("params"), wording, spoiled=_LOST in text)
+    return _is_callable(value.get("params"), wording, spoiled=_REPLACEMENT in text)
 
 
 def _is_callable(params: object, wording: ToolWording, *, spoiled: bool) -> bool:
@@ -175,10 +175,10 @@ def _is_callable(params: object, wording: ToolWording, *, spoiled: bool) -> bool
     arguments = params.get("arguments")
     if not isinstance(arguments, dict) or wording.key not in arguments:
         return False
-    return not spoiled or _lost_in_the_name(arguments, wording)
+    return not spoiled or _are_bad_bytes_in_name(arguments, wording)
 
 
-def _lost_in_the_name(arguments: Mapping[str, object], wording: ToolWording) -> bool:
+def _are_bad_bytes_in_name(arguments: Mapping[str, object], wording: ToolWording) -> bool:
     """Whether bad bytes are only where any bytes will do: a missing folder would hide the
     effect.
     """
@@ -188,5 +188,5 @@ def _lost_in_the_name(arguments: Mapping[str, object], wording: ToolWording) -> 
     return (
         name.startswith(before)
         and name.endswith(behind)
-        and _LOST not in json.dumps(others, ensure_ascii=False)
+        and _REPLACEMENT not in json.dumps(others, ensure_ascii=False)
     )

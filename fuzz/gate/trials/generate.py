@@ -34,7 +34,7 @@ from wirefence.strategies.source import RandomSource
 __all__ = ["TrialMaker"]
 
 _PLACES: tuple[Place, ...] = ("before", "within", "after")
-_TRIES = 16
+_MOST_SEEDS = 16
 """Seeds that are tried for damage that a lenient parser could still execute."""
 
 
@@ -236,7 +236,10 @@ class TrialMaker:
         ground = GoodSession(
             self.wording, self.version, names, tuple(self.make_handshake(names)), place
         )
-        seeds = (_seed_of(operator.name, self.seed, turn * _TRIES + each) for each in range(_TRIES))
+        seeds = (
+            _seed_of(operator.name, self.seed, turn * _MOST_SEEDS + each)
+            for each in range(_MOST_SEEDS)
+        )
         made = ground.apply_damage(operator, map(RandomSource, seeds))
         if made is None:
             return None

@@ -40,7 +40,7 @@ OUR_NUMBER = 65_535_999_999
 """The number of requests that belong to no trial, such as a ping for liveness."""
 TOKEN = re.compile(rb"wf([0-9a-f]{4}c\d{6})([a-z]+)")
 _RUN = secrets.randbelow(1 << 16)
-_ROUND = 1_000_000
+_NUMBERS_PER_RUN = 1_000_000
 """Numbers that six digits can tell apart; further ones get another run id."""
 _META = (
     b'"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
@@ -58,13 +58,13 @@ _CALL = re.compile(
 
 def stem_of(number: int) -> bytes:
     """Return the common beginning of all names of one trial."""
-    rounds, rest = divmod(number, _ROUND)
+    rounds, rest = divmod(number, _NUMBERS_PER_RUN)
     return b"wf%04xc%06d" % ((_RUN + rounds) % (1 << 16), rest)
 
 
 def number_of(numbered: bytes) -> int:
     """Return the trial whose names hold these 11 bytes: the run and the number in it."""
-    return (int(numbered[:4], 16) - _RUN) % (1 << 16) * _ROUND + int(numbered[5:])
+    return (int(numbered[:4], 16) - _RUN) % (1 << 16) * _NUMBERS_PER_RUN + int(numbered[5:])
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,13 @@ FreshItem = Trial | StartupVariant
 """What needs a fresh process: a trial, or a startup variant."""
 
 _T = TypeVar("_T", bound=FreshItem)
-_FIRST_CAUSES = ("talkative", "verbose", "eof-at-once", "stderr-merged", "no-configuration")
+_FIRST_VARIANTS = ("talkative", "verbose", "eof-at-once", "stderr-merged", "no-configuration")
 """Startup variants that users meet first; after them those that need no wait."""
 CLASSIC = "ugly"
 """The family of inputs without which a run is no pass."""
 _COLD_TURNS, _WARM_TURNS = 8, 4
-"""Each round runs an eighth of the vocabulary in fresh processes and all of it four times
-pipelined: both take about the same time."""
+"""Each later round runs an eighth of the vocabulary in fresh processes, which are slow, and four
+turns of all of it pipelined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _order_variants(*, shared: bool) -> list[StartupVariant]:
     """Return every startup variant, alone or in the start that it shares, the likeliest first."""
     alone = [each for each in VARIANTS if not shared or each not in TOGETHER.parts]
     every = [TOGETHER, *alone] if shared else alone
-    return sorted(every, key=lambda each: (each.name not in _FIRST_CAUSES, each.idle))
+    return sorted(every, key=lambda each: (each.name not in _FIRST_VARIANTS, each.idle))
 
 
 def _make_stage(trials: Iterable[Trial], causes: Sequence[StartupVariant] = ()) -> Stage:

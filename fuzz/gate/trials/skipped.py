@@ -13,7 +13,7 @@ from wirefence.fuzz.gate.trials.schedule import CLASSIC, FreshItem
 
 __all__ = ["OpenTrials", "explain_gap", "join_names"]
 
-_NAMED = 5
+_MOST_NAMED = 5
 """Names of skipped trials in a sentence: about one line."""
 
 
@@ -66,7 +66,7 @@ def explain_gap(
         return ""
     were = "was" if len(classic) == 1 else "were"
     missing = f"{len(classic)} of the classic inputs {were} sent"
-    return f"the time was spent before {missing}: {join_names(classic, _NAMED)}"
+    return f"the time was spent before {missing}: {join_names(classic, _MOST_NAMED)}"
 
 
 def join_names(names: Sequence[str], most: int) -> str:
