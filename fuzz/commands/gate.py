@@ -14,9 +14,12 @@ from wirefence.fuzz.commands.options import GLOSSARY, LONG, Place, Seconds, writ
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
 from wirefence.fuzz.gate.client.run import gate_client, select_attacks
 from wirefence.fuzz.gate.records import Budget, NominatedTool, Options, Report
-from wirefence.fuzz.gate.report import baseline, formats
+from wirefence.fuzz.gate.report import baseline
 from wirefence.fuzz.gate.report.artifacts import shown_command
 from wirefence.fuzz.gate.report.interrupted_runs import find_interrupted_runs, mark_running
+from wirefence.fuzz.gate.report.junit import format_junit
+from wirefence.fuzz.gate.report.markdown import format_markdown
+from wirefence.fuzz.gate.report.sarif import format_sarif
 from wirefence.fuzz.gate.report.text import (
     decide_verdict,
     format_json,
@@ -41,7 +44,7 @@ __all__ = ["command"]
 
 _FILE = Place(path_type=Path, dir_okay=False)
 _FOLDER = Place(path_type=Path, file_okay=False)
-_FORMS = {"table": format_table, "json": format_json, "markdown": formats.format_markdown}
+_FORMS = {"table": format_table, "json": format_json, "markdown": format_markdown}
 
 
 @click.command("gate", epilog=GLOSSARY, context_settings={"ignore_unknown_options": False})
@@ -203,8 +206,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     told = after.mark_known(report)
     _each(
         lambda: write(_FORMS[form](told, hide)),
-        lambda: _put(junit, lambda: formats.format_junit(told, hide)),
-        lambda: _put(sarif, lambda: formats.format_sarif(told, hide).encode()),
+        lambda: _put(junit, lambda: format_junit(told, hide)),
+        lambda: _put(sarif, lambda: format_sarif(told, hide).encode()),
         lambda: _update(expected_file if update_baseline else None, known, report),
     )
     if decide_verdict(told) == "none":

@@ -13,7 +13,9 @@ import pytest
 from wirefence.fuzz import cli
 from wirefence.fuzz.gate.records import FlawFound, Report, RunStarted
 from wirefence.fuzz.gate.report.baseline import Baseline
-from wirefence.fuzz.gate.report.formats import format_junit, format_markdown, format_sarif
+from wirefence.fuzz.gate.report.junit import format_junit
+from wirefence.fuzz.gate.report.markdown import format_markdown
+from wirefence.fuzz.gate.report.sarif import format_sarif
 from wirefence.fuzz.gate.report.text import decide_verdict, format_json, format_table
 from wirefence.fuzz.gate.run import run_gate
 from wirefence.fuzz.gate.server.fresh import FreshServers, prepare_trial

@@ -12,7 +12,9 @@ import pytest
 from tests.gate_outputs.reports import flaw, report
 from wirefence.fuzz.gate.records import Report
 from wirefence.fuzz.gate.report.finding_details import SHOWN, explain_rule, list_details
-from wirefence.fuzz.gate.report.formats import format_junit, format_markdown, format_sarif
+from wirefence.fuzz.gate.report.junit import format_junit
+from wirefence.fuzz.gate.report.markdown import format_markdown
+from wirefence.fuzz.gate.report.sarif import format_sarif
 from wirefence.fuzz.gate.report.text import decide_verdict, format_json, format_table
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.oracles.rules import BY_ID, ORACLE_RULES

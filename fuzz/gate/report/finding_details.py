@@ -1,7 +1,9 @@
 """The details of one finding, the same in every report format.
 
 A maintainer needs first the broken rule and the bytes, then the oracle. Secrets are redacted before
-anything is cut, as half a secret would not be recognized.
+anything is cut, as half a secret would not be recognized. A server's text is hostile to the
+formats, so all text is redacted, then control characters are escaped, then each format applies its
+own escapes.
 """
 
 from __future__ import annotations
@@ -10,11 +12,14 @@ from collections.abc import Iterator
 
 from wirefence.fuzz.gate.records import Flaw, Report
 from wirefence.fuzz.store.redaction import Redactor
+from wirefence.fuzz.text import printable
 from wirefence.oracles.rules import BY_ID, ORACLE_RULES
 
 __all__ = [
     "SHOWN",
+    "describe_finding",
     "describe_place",
+    "escape_text",
     "explain_rule",
     "find_broken_rule",
     "join_sent_bytes",
@@ -76,6 +81,17 @@ def list_details(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[s
         ("replay", flaw.replay),
     )
     yield from ((name, text) for name, text in told if text)
+
+
+def escape_text(text: str, hide: Redactor) -> str:
+    """Return text of several lines without secrets and control characters."""
+    return "\n".join(printable(line) for line in hide.text(text).split("\n"))
+
+
+def describe_finding(flaw: Flaw, report: Report, hide: Redactor) -> str:
+    """Return the summary and details of a finding, line by line."""
+    shown = (f"{name}: {text}" for name, text in list_details(flaw, report, hide))
+    return escape_text("\n".join((flaw.finding.summary, *shown)), hide)
 
 
 def _show_start(raw: bytes) -> str:

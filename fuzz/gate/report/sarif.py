@@ -1,0 +1,100 @@
+"""Write the report as a SARIF 2.1.0 log for code scanning.
+
+The format: https://docs.oasis-open.org/sarif/sarif/v2.1.0/
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import quote
+
+from wirefence.fuzz.gate.records import Flaw, Report
+from wirefence.fuzz.gate.report.finding_details import (
+    describe_finding,
+    escape_text,
+    explain_rule,
+)
+from wirefence.fuzz.store.redaction import PATTERNS_ONLY, Redactor
+
+__all__ = ["format_sarif"]
+
+_HOME = "https://modelcontextprotocol.io/specification"
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_WHOLE = {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2}
+"""A reproducer is raw bytes, so the region is its first character."""
+
+
+def format_sarif(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
+    """Return a SARIF 2.1.0 log with one run; findings of the baseline are suppressed."""
+    rules = list(dict.fromkeys(flaw.finding.rule for flaw in report.flaws))
+    driver = {
+        "name": "wirefence",
+        "version": _own_version(),
+        "informationUri": _HOME,
+        "rules": [_sarif_rule(rule) for rule in rules],
+    }
+    invocation: dict[str, object] = {
+        "executionSuccessful": not report.gap,
+        "commandLine": escape_text(report.command, hide),
+    }
+    if report.gap:
+        told = {"level": "error", "message": {"text": escape_text(report.gap, hide)}}
+        invocation["toolExecutionNotifications"] = [told]
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "results": [_sarif_result(flaw, rules, report, hide) for flaw in report.flaws],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def _own_version() -> str:
+    try:
+        return metadata.version("wirefence")
+    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
+        return "0"
+
+
+def _sarif_rule(rule: str) -> dict[str, object]:
+    statement, source = explain_rule(rule)
+    whole = f"{statement} Source: {source or 'house'}."
+    return {
+        "id": rule,
+        "shortDescription": {"text": statement},
+        "fullDescription": {"text": whole},
+        "help": {"text": whole},
+        "defaultConfiguration": {"level": "error"},
+    }
+
+
+def _sarif_result(
+    flaw: Flaw, rules: list[str], report: Report, hide: Redactor
+) -> dict[str, object]:
+    place = {"artifactLocation": {"uri": _artifact_uri(flaw.path)}, "region": _WHOLE}
+    signature = escape_text(flaw.finding.signature, hide)
+    digest = hashlib.sha256(signature.encode("utf-8", "replace")).hexdigest()[:16]
+    result: dict[str, object] = {
+        "ruleId": flaw.finding.rule,
+        "ruleIndex": rules.index(flaw.finding.rule),
+        "level": "error",
+        "message": {"text": describe_finding(flaw, report, hide)},
+        "locations": [{"physicalLocation": place}],
+        "partialFingerprints": {
+            "primaryLocationLineHash": f"{digest}:1",
+            "wirefenceSignature/v1": signature,
+        },
+    }
+    if flaw.known:
+        result["suppressions"] = [{"kind": "external", "justification": "in the baseline"}]
+    return result
+
+
+def _artifact_uri(path: str) -> str:
+    """Return a URI relative to the run's folder, as code scanning needs it, or an absolute one."""
+    if Path(path).is_absolute():
+        return Path(path).as_uri()
+    return quote(Path(path).as_posix() if path else "stdin")
