@@ -98,7 +98,7 @@ class Options:
         """Return the options that decide the judgement of one case, as text to store beside its
         bytes.
         """
-        said = {
+        values = {
             "profile": self.profile,
             "policy": self.policy or "",
             "protocol": self.protocol or "",
@@ -110,23 +110,23 @@ class Options:
             "start-patience": f"{self.start_patience:g}",
             "expect-tool": ",".join(self.expected_tools),
         }
-        return {name: value for name, value in said.items() if value}
+        return {name: value for name, value in values.items() if value}
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, str], label: str = "") -> Options:
         """Read the options that :meth:`as_settings` wrote. Raises UsageError for unusable ones."""
-        said = settings.get
+        get = settings.get
         try:
             return cls(
-                _one_of(said("profile", "strict"), get_args(Profile)),
-                _one_of(said("policy"), get_args(Policy)) if said("policy") else None,
-                _one_of(said("protocol"), VERSIONS) if said("protocol") else None,
-                NominatedTool(settings["tool"], said("args", "{}")) if said("tool") else None,
-                _split_list(said("expect-tool", "")),
-                _split_list(said("effects", "")),
-                tuple(map(Path, filter(None, said("watch", "").split(os.pathsep)))),
-                float(said("patience", "5")),
-                float(said("start-patience", "30")),
+                _one_of(get("profile", "strict"), get_args(Profile)),
+                _one_of(get("policy"), get_args(Policy)) if get("policy") else None,
+                _one_of(get("protocol"), VERSIONS) if get("protocol") else None,
+                NominatedTool(settings["tool"], get("args", "{}")) if get("tool") else None,
+                _split_list(get("expect-tool", "")),
+                _split_list(get("effects", "")),
+                tuple(map(Path, filter(None, get("watch", "").split(os.pathsep)))),
+                float(get("patience", "5")),
+                float(get("start-patience", "30")),
                 label=label,
             )
         except ValueError as error:

@@ -192,10 +192,10 @@ class _GateRun:
                 self._prepare_trial(self.maker.make_good_session(next(self.numbers)))
             )
             for found in () if shown.seen.hurried else shown.list_confirmed():
-                said = found.charge.finding
-                if said.rule in UNUSABLE and said.signature not in self.triage.flaws:
-                    text = f"a good session is no longer served: {said.summary}"
-                    charge = replace(found.charge, finding=replace(said, summary=text))
+                broken = found.charge.finding
+                if broken.rule in UNUSABLE and broken.signature not in self.triage.flaws:
+                    text = f"a good session is no longer served: {broken.summary}"
+                    charge = replace(found.charge, finding=replace(broken, summary=text))
                     self.triage.file_finding(replace(found, charge=charge))
 
     def _is_budget_spent(self, share: float) -> bool:

@@ -41,7 +41,7 @@ class Plays:
         self.begun[attack.name] += 1
         if attack.name == self.lost and self.begun[attack.name] == self.turn:
             raise TargetError(f"there is no command '{SECRET}'", "check its spelling")
-        return replace(PLAYED, attack=attack, place=place, told=TOLD)
+        return replace(PLAYED, attack=attack, place=place, reports=TOLD)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, out: Path, plays: Plays, *attacks: str) -> Report:
@@ -77,7 +77,7 @@ def test_nothing_of_a_finding_holds_a_secret(monkeypatch, tmp_path):
         *TOLD,
     )
     raw = b"x" * 4_090 + SECRET.encode() + b"\n"
-    leaking = replace(PLAYED, told=told, sent=raw, received=raw, offending=raw)
+    leaking = replace(PLAYED, reports=told, sent=raw, received=raw, offending=raw)
     made = lambda _launch, attack, place, _terms: replace(  # noqa: E731
         replace(PLAYED, name=f"c {SECRET}") if attack is GOOD else leaking,
         attack=attack,
@@ -112,7 +112,7 @@ def test_a_finding_that_the_disk_does_not_take_is_still_one(monkeypatch, tmp_pat
 def test_what_is_reported_wrongly_is_told_in_few_words_and_without_secrets(monkeypatch, tmp_path):
     told = (ClientReport("alpha", "x" * 70 + SECRET + "y" * 500, error=False),)
     monkeypatch.setattr(
-        "wirefence.fuzz.gate.client.run.play_attack", lambda *_: replace(PLAYED, told=told)
+        "wirefence.fuzz.gate.client.run.play_attack", lambda *_: replace(PLAYED, reports=told)
     )
     with pytest.raises(TargetError) as refused:
         gate_client(Launch(("client", "--password", SECRET)), Options(), "quick", tmp_path, print,

@@ -78,7 +78,7 @@ def test_a_handshake_that_goes_on_needs_no_word_of_the_client(fault: str, attack
 
 def test_calls_at_once_are_told_apart() -> None:
     played = one("concurrent", "wrong-id")
-    assert {told.text.split()[1] for told in played.told} == set(played.truth.values())
+    assert {told.text.split()[1] for told in played.reports} == set(played.truth.values())
     assert rules(played) == []
 
 
@@ -89,10 +89,10 @@ def test_answers_given_to_the_wrong_action_are_found() -> None:
 
 
 def test_results_on_stderr_and_a_client_on_its_own_pipes_are_understood() -> None:
-    assert {told.action for told in one("stderr", "wrong-id").told} == {"alpha", "beta", "gamma"}
+    assert {told.action for told in one("stderr", "wrong-id").reports} == {"alpha", "beta", "gamma"}
     direct = one("direct", "wrong-id")
     assert direct.exercised
-    assert len(direct.told) == 3
+    assert len(direct.reports) == 3
 
 
 def test_a_client_that_takes_no_pieces_is_deaf() -> None:
@@ -225,4 +225,4 @@ def test_the_server_can_be_named_in_the_command(tmp_path: Path) -> None:
     played = play_attack(
         Launch((sys.executable, str(script), "{server}")), GOOD, "handshake", TERMS
     )
-    assert len(played.told) == 3
+    assert len(played.reports) == 3

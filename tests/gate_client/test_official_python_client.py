@@ -21,7 +21,7 @@ TERMS = ClientTerms(start_patience=60.0, patience=30.0)
 
 def test_it_gets_through_a_good_session_and_reports_each_action() -> None:
     played = play_attack(LAUNCH, GOOD, "handshake", TERMS)
-    assert [(told.action, told.error) for told in played.told] == [
+    assert [(told.action, told.error) for told in played.reports] == [
         ("alpha", False),
         ("beta", False),
         ("gamma", False),

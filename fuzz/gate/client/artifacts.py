@@ -92,7 +92,7 @@ class ClientArtifactWriter:
             "",
             *(f"> {escape_frame(line, self.hide)}" for line in _split_lines(played.received)),
             *(f"< {escape_frame(line, self.hide)}" for line in _split_lines(played.sent)),
-            *(printable(f"= {t.action}: {_name_outcome(t)} {t.text!r}") for t in played.told),
+            *(printable(f"= {t.action}: {_name_outcome(t)} {t.text!r}") for t in played.reports),
             f"ending    {played.ending} {played.status}",
         ]
         return self.hide.text("\n".join(lines)) + "\n"
@@ -103,8 +103,8 @@ def trial_of(played: PlayedAttack) -> str:
     return f"{played.attack.name} ({played.place})"
 
 
-def _name_outcome(told: ClientReport) -> str:
-    return "error" if told.error else "result"
+def _name_outcome(report: ClientReport) -> str:
+    return "error" if report.error else "result"
 
 
 def _make_case(played: PlayedAttack) -> Case:

@@ -59,11 +59,11 @@ def _name_fault(played: PlayedAttack) -> tuple[str, str]:
 
 def _judge_results(played: PlayedAttack, label: str) -> Iterator[Charge]:
     """Judge the client's results: none may hold a false token."""
-    for told in played.told:
-        if played.false in told.text:
+    for report in played.reports:
+        if played.false in report.text:
             rule, why = _name_fault(played)
-            way = "an error" if told.error else "the result"
-            text = f"the client accepted as {way} of {told.action!r} what it must reject ({why})"
+            way = "an error" if report.error else "the result"
+            text = f"the client accepted as {way} of {report.action!r} what it must reject ({why})"
             yield _make_charge(played, label, rule, text)
 
 
@@ -92,10 +92,10 @@ def _list_methods(received: bytes) -> Iterator[str]:
 
 def _judge_association(played: PlayedAttack, label: str) -> Iterator[Charge]:
     """Judge whether the client gave the true answer of one action to another."""
-    for told in played.told:
+    for report in played.reports:
         for action, token in played.truth.items():
-            if action != told.action and token in told.text.split():
-                text = f"the client took the answer to {action!r} for that to {told.action!r}"
+            if action != report.action and token in report.text.split():
+                text = f"the client took the answer to {action!r} for that to {report.action!r}"
                 yield _make_charge(played, label, "client-association", text)
 
 
@@ -107,11 +107,11 @@ def _judge_acceptance(played: PlayedAttack, label: str) -> Iterator[Charge]:
         deaf = not any(method not in NOT_A_SIGN for method in _list_methods(played.after))
     else:
         good = {
-            told.action
-            for told in played.told
-            if played.truth.get(told.action) in told.text.split()
+            report.action
+            for report in played.reports
+            if played.truth.get(report.action) in report.text.split()
         }
-        deaf = bool(played.told) and not set(played.truth) <= good
+        deaf = bool(played.reports) and not set(played.truth) <= good
     if deaf:
         text = f"the client did not accept a permitted answer ({played.attack.about})"
         yield _make_charge(played, label, "client-deaf", text)

@@ -49,5 +49,5 @@ def _is_response(line: bytes) -> bool:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    told = isinstance(value, dict) and value.get("id") == _REQUEST_ID
-    return told and bool({"result", "error"} & value.keys())
+    is_ours = isinstance(value, dict) and value.get("id") == _REQUEST_ID
+    return is_ours and bool({"result", "error"} & value.keys())

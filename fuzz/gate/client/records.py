@@ -121,7 +121,7 @@ class PlayedAttack:
     offending: bytes
     truth: dict[str, str]
     false: str
-    told: tuple[ClientReport, ...]
+    reports: tuple[ClientReport, ...]
     exercised: bool
     ending: Literal["exited", "crashed", "hung"]
     status: str

@@ -138,7 +138,7 @@ class _ClientRun:
         good = play_attack(self.launch, GOOD, "handshake", replace(self.terms, doubtful=True))
         self.tally.processes += 1
         _require_good(good, self.terms, self.hide)
-        self.reports = bool(good.told)
+        self.reports = bool(good.reports)
         version = good.version or "2025-11-25"
         self.facts = Facts(
             self.options.label or label_of(self.launch),
@@ -284,8 +284,8 @@ def _reported_every_answer(played: PlayedAttack) -> bool:
     """Whether the client reported every true answer."""
     if played.place == "handshake" or played.attack.expected == "reject":
         return True
-    told = {each.action for each in played.told if not each.error}
-    return set(played.truth) <= told
+    reported = {each.action for each in played.reports if not each.error}
+    return set(played.truth) <= reported
 
 
 def _require_good(good: PlayedAttack, terms: ClientTerms, hide: Redactor) -> None:
@@ -308,7 +308,7 @@ def _require_good(good: PlayedAttack, terms: ClientTerms, hide: Redactor) -> Non
             f"the client did not end a good session by itself ({good.ending}){why}",
             f"it must end when its work is done; {_CONVENTION}",
         )
-    wrong = [t for t in good.told if good.truth.get(t.action) not in t.text.split()]
+    wrong = [t for t in good.reports if good.truth.get(t.action) not in t.text.split()]
     if wrong:
         raise TargetError(
             f"the client reported {hide.brief(wrong[0].text, _MOST_QUOTED)!r} for "

@@ -180,7 +180,7 @@ class _ServerCheck:
         if self._probe is not None:
             self._probe.check_answer()
         elif self._terms.doubtful and time.monotonic() - self._began > self._terms.patience:
-            # Use another folder, so that a second process of a slow client is told from the first.
+            # Use another folder, so that the probe's process does not connect to this session.
             place = self._elsewhere.enter_context(_ClientFolder())
             self._probe = ServerProbe(place.make_launch(self._launch))
             self._elsewhere.callback(self._probe.stop)
@@ -355,11 +355,11 @@ def _read_client_reports(path: Path, stderr: bytes) -> Iterator[ClientReport]:
     written = path.read_bytes().split(b"\n") if os.path.lexists(path) else []
     for line in (*written, *(line.removeprefix(PREFIX) for line in marked)):
         try:
-            told = _parse_report(json.loads(line))
+            report = _parse_report(json.loads(line))
         except (ValueError, RecursionError):
             continue
-        if told is not None:
-            yield told
+        if report is not None:
+            yield report
 
 
 def _parse_report(value: object) -> ClientReport | None:

@@ -78,8 +78,8 @@ class ArtifactWriter:
         path = self.store.folder / place_of(finding)
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
         try:
-            told = self.make_transcript(found, given)
-            write_file(transcript, told.encode("utf-8", "backslashreplace"))
+            content = self.make_transcript(found, given)
+            write_file(transcript, content.encode("utf-8", "backslashreplace"))
             write_file(stderr, self.hide.raw(found.seen.stderr))
             self.store.save(finding, trial.case, versions=versions, launch=launch, options=settings)
         except UsageError as error:

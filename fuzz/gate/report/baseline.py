@@ -105,8 +105,8 @@ class BaselineServer:
         if self.is_other(facts):
             return [f"the baseline is of another server: {its}, and this is {mine}"]
         if self.release and facts.release and self.release != facts.release:
-            told = f"release {self.release} of {its}, and this is {facts.release}"
-            return [f"the baseline was last updated with {told}"]
+            other = f"release {self.release} of {its}, and this is {facts.release}"
+            return [f"the baseline was last updated with {other}"]
         return []
 
 
@@ -174,8 +174,8 @@ def _budget_rank(budget: str) -> int:
 
 
 def _make_entry(flaw: Flaw, day: str) -> ExpectedFinding:
-    said = flaw.finding
-    return ExpectedFinding(said.signature, said.rule, said.summary, UNREVIEWED, day)
+    found = flaw.finding
+    return ExpectedFinding(found.signature, found.rule, found.summary, UNREVIEWED, day)
 
 
 def _add_release(entry: ExpectedFinding, release: str) -> ExpectedFinding:
@@ -210,8 +210,8 @@ def _read_limited(path: Path) -> bytes:
     with path.open("rb") as stream:
         content = stream.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
-        told = f"{path} has more than {_MOST_BYTES >> 20} MiB"
-        raise UsageError(f"{told}, so it is no baseline", "choose another --baseline")
+        problem = f"{path} has more than {_MOST_BYTES >> 20} MiB"
+        raise UsageError(f"{problem}, so it is no baseline", "choose another --baseline")
     return content
 
 

@@ -68,7 +68,7 @@ def list_details(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[s
     level = "" if rule not in BY_ID or len(BY_ID[rule].profiles) == 2 else ", strict profile only"
     named = ", ".join(flaw.trials[:_MOST_NAMED] or (flaw.trial,))
     more = f" and {len(flaw.trials) - _MOST_NAMED} more" if len(flaw.trials) > _MOST_NAMED else ""
-    told = (
+    details = (
         ("rule", f"{rule}: {statement} ({source}{level})"),
         ("shown by", f"{named}{more} ({describe_place(flaw.place)})"),
         ("sent", _show_both_ends(hide.raw(join_sent_bytes(flaw)))),
@@ -80,7 +80,7 @@ def list_details(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[s
         ("stderr", flaw.stderr),
         ("replay", flaw.replay),
     )
-    yield from ((name, text) for name, text in told if text)
+    yield from ((name, text) for name, text in details if text)
 
 
 def escape_text(text: str, hide: Redactor) -> str:

@@ -36,10 +36,10 @@ class InterruptedRun:
 
     def describe_run(self) -> str:
         """Return a sentence with the paths of what was found."""
-        told = f"a run of {self.began} on {self.command} was killed before its report"
+        sentence = f"a run of {self.began} on {self.command} was killed before its report"
         if not self.found:
-            return f"{told}; it had found nothing yet"
-        return f"{told}; what it had found is kept: {', '.join(map(str, self.found))}"
+            return f"{sentence}; it had found nothing yet"
+        return f"{sentence}; what it had found is kept: {', '.join(map(str, self.found))}"
 
 
 @contextmanager
@@ -50,9 +50,9 @@ def mark_running(out: Path, command: str) -> Iterator[None]:
     """
     Store(out).prepare()
     path = out / f"{_PREFIX}{os.getpid()}"
-    said = {"began": time.time(), "command": command, "start": _start_of(os.getpid())}
+    fields = {"began": time.time(), "command": command, "start": _start_of(os.getpid())}
     try:
-        path.write_text(json.dumps(said), encoding="utf-8")
+        path.write_text(json.dumps(fields), encoding="utf-8")
     except OSError as error:
         path.unlink(missing_ok=True)
         raise UsageError(f"cannot write to {path}: {error.strerror}", "free it") from error
@@ -67,8 +67,8 @@ def find_interrupted_runs(out: Path) -> list[InterruptedRun]:
     found = []
     for mark in sorted(out.glob(f"{_PREFIX}*")):
         try:
-            said = json.loads(mark.read_bytes())
-            began, command, start = float(said["began"]), str(said["command"]), said["start"]
+            fields = json.loads(mark.read_bytes())
+            began, command, start = float(fields["began"]), str(fields["command"]), fields["start"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue  # not a mark of ours
         pid = mark.name.removeprefix(_PREFIX)

@@ -41,8 +41,8 @@ def format_sarif(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
         "commandLine": escape_text(report.command, hide),
     }
     if report.gap:
-        told = {"level": "error", "message": {"text": escape_text(report.gap, hide)}}
-        invocation["toolExecutionNotifications"] = [told]
+        notification = {"level": "error", "message": {"text": escape_text(report.gap, hide)}}
+        invocation["toolExecutionNotifications"] = [notification]
     run = {
         "tool": {"driver": driver},
         "invocations": [invocation],

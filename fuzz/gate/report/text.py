@@ -44,7 +44,7 @@ def make_progress_printer(
     stream: TextIO, hide: Redactor = PATTERNS_ONLY
 ) -> Callable[[Event], None]:
     """Return a listener that prints a line for each finding, and progress at intervals."""
-    told, planned = [time.monotonic()], [0]
+    printed_at, planned = [time.monotonic()], [0]
     every = _TERMINAL_SECONDS if stream.isatty() else _PROGRESS_SECONDS
 
     def listen(event: Event) -> None:
@@ -53,8 +53,8 @@ def make_progress_printer(
             print(hide.text(_describe_start(event)), file=stream, flush=True)
         elif isinstance(event, FlawFound):
             print(hide.text(f"FOUND {_finding_title(event.flaw)}"), file=stream, flush=True)
-        elif isinstance(event, Progress) and time.monotonic() - told[0] >= every:
-            told[0] = time.monotonic()
+        elif isinstance(event, Progress) and time.monotonic() - printed_at[0] >= every:
+            printed_at[0] = time.monotonic()
             number = "1 finding" if event.flaws == 1 else f"{event.flaws} findings"
             whole = f"{event.trials:,} of {max(planned[0], event.trials):,} trials"
             print(f"{event.seconds:.0f} s, {whole}, {number}", file=stream, flush=True)
@@ -101,8 +101,8 @@ def _verdict_lines(report: Report) -> Iterator[str]:
     total = sum((a.sent for a in tally.attempts.values()), 0)
     also = f" ({known} more are expected)" if known else ""
     name = facts.name or facts.label
-    said = "no verdict" if decide_verdict(report) == "none" else summarize_counts(report.flaws)
-    yield printable(f"{name} {facts.release}, MCP {facts.version}: {said}{also}")
+    outcome = "no verdict" if decide_verdict(report) == "none" else summarize_counts(report.flaws)
+    yield printable(f"{name} {facts.release}, MCP {facts.version}: {outcome}{also}")
     if report.gap:
         yield f"NO PASS: {report.gap}"
     yield (

@@ -45,7 +45,7 @@ class SentTrial:
     """A trial in flight: the ids that it still waits for, and its lines so far.
 
     ``missing`` are ids as they are spelled on a line, ``others`` ids with several spellings.
-    ``doubted`` says that its output cannot be told from that of other trials.
+    ``doubted`` says that its output cannot be separated from that of other trials.
     """
 
     prepared: PreparedTrial

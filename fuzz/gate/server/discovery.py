@@ -175,10 +175,12 @@ def _open_session(talk: _Conversation, options: Options) -> tuple[Version, Mappi
     version = _find_version(result.get("protocolVersion"))
     if version is None:
         spoken = _as_text(result.get("protocolVersion"))
-        told = (
+        problem = (
             f"speaks {talk.quote_text(spoken)!r}" if spoken else "names no protocolVersion in words"
         )
-        raise TargetError(f"the server {told}", f"known versions of MCP are {', '.join(VERSIONS)}")
+        raise TargetError(
+            f"the server {problem}", f"known versions of MCP are {', '.join(VERSIONS)}"
+        )
     if options.protocol and version != options.protocol:
         raise UsageError(
             f"the server answers {options.protocol} with {version}", "leave --protocol out"
@@ -214,9 +216,9 @@ def _request_discovery(
 def _require_result(reply: Mapping[str, Any], method: str) -> Mapping[str, Any]:
     result = reply["result"]
     if not isinstance(result, dict):
-        told = _TYPE_NAMES.get(type(result), "a number")
+        kind = _TYPE_NAMES.get(type(result), "a number")
         raise TargetError(
-            f"the server answered {method} with {told}", "its result must be an object"
+            f"the server answered {method} with {kind}", "its result must be an object"
         )
     return result
 
@@ -282,8 +284,8 @@ def _server_info(hello: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _list_versions(version: Version, hello: Mapping[str, Any]) -> tuple[Version, ...]:
-    told = hello.get("supportedVersions")
-    also = told if isinstance(told, list) else []
+    listed = hello.get("supportedVersions")
+    also = listed if isinstance(listed, list) else []
     return tuple(known for known in VERSIONS if known == version or known in also)
 
 
@@ -300,8 +302,8 @@ def _list_tools(talk: _Conversation, version: Version, patience: float) -> list[
         result = (reply or {}).get("result")
         if not isinstance(result, dict):
             break
-        told = result.get("tools")
-        tools += [each for each in (told if isinstance(told, list) else []) if _is_tool(each)]
+        listed = result.get("tools")
+        tools += [each for each in (listed if isinstance(listed, list) else []) if _is_tool(each)]
         cursor = result.get("nextCursor")
         if not isinstance(cursor, str):
             break

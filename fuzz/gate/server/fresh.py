@@ -198,12 +198,12 @@ class FreshServers:
     def note_recorders(self, watched: RecordedServer) -> None:
         """Note which recorders work; known only after a session."""
         status = watched.recording.status()
-        on = [name for name, told in status.items() if told == "on"]
+        on = [name for name, state in status.items() if state == "on"]
         if not self.options.effects and _HOOKS & set(on) and "strace" in on:
             on.remove("strace")
             status["strace"] = "not needed beside a hook; --effects strace turns it on"
         self.names = tuple(on)
-        self.absent = {name: told for name, told in status.items() if name not in on}
+        self.absent = {name: state for name, state in status.items() if name not in on}
         self.blind = {e.name: e.blind for e in watched.recording.recorders if e.name in on}
 
     def keep_spares(self, ahead: int) -> None:

@@ -238,11 +238,11 @@ def _judge_run(
         for piece, whole in _split_with_ends(started.stdout)
         if settled(piece) not in usual
     )
-    said = [judge_reply(line, facts.version) for line in lines_of(news)]
-    told: set[str] = set()
-    for each in transcript(Trace(facts.label, news, ()), said):
-        if each.rule not in told:
-            told.add(each.rule)
+    verdicts = [judge_reply(line, facts.version) for line in lines_of(news)]
+    reported: set[str] = set()
+    for each in transcript(Trace(facts.label, news, ()), verdicts):
+        if each.rule not in reported:
+            reported.add(each.rule)
             text = f"{started.cause.about}: {each.summary} on stdout ({started.status})"
             made = finding("transcript", each.rule, facts.label, kind, text)
             yield StartupFinding(made, started, _first_bad(news, facts))

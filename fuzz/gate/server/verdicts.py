@@ -312,10 +312,14 @@ class _TrialJudge:
     def judge_stdout(self) -> Iterator[Charge]:
         """Judge stdout: every byte must belong to a permitted message."""
         # Unknown methods are permitted: servers may extend the protocol.
-        said = [v if v.rule != "mcp-method" else ReplyVerdict("", v.kind) for v in self.verdicts]
+        verdicts = [
+            v if v.rule != "mcp-method" else ReplyVerdict("", v.kind) for v in self.verdicts
+        ]
         whole = b"".join(line + b"\n" for line in self.observed.lines) + self.observed.tail
-        for found in transcript(Trace(self.facts.label, whole, ()), said):
-            bad = next((x for x, v in zip(self.observed.lines, said, strict=True) if v.rule), b"")
+        for found in transcript(Trace(self.facts.label, whole, ()), verdicts):
+            bad = next(
+                (x for x, v in zip(self.observed.lines, verdicts, strict=True) if v.rule), b""
+            )
             yield Charge(found, bad or self.observed.tail)
         leak = next((x for x in self.observed.lines if b"Traceback (most recent" in x), b"")
         if leak:

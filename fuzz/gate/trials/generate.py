@@ -149,9 +149,9 @@ class TrialMaker:
         """
         if not self._has_handshake:
             return
-        said = [(name, raw) for name, raw in VERSION_VALUES if raw.startswith(b'"')]
+        strings = [(name, raw) for name, raw in VERSION_VALUES if raw.startswith(b'"')]
         refused = [(name, raw) for name, raw in VERSION_VALUES if not raw.startswith(b'"')]
-        for name, raw in said:
+        for name, raw in strings:
             yield self._make_version_trial(f"version-{name}", TrialNames(next(numbers)), raw, [])
         alone = [
             self._make_version_trial(f"version-{name}", TrialNames(next(numbers)), b"", [raw])
