@@ -103,8 +103,7 @@ class Confirmer:
         return judge_trial(fresh, seen, self.facts, control, self.controls.most)
 
     def confirm_in_fresh_process(self, prepared: PreparedTrial, signature: str) -> list[Confirmed]:
-        """Return everything that a fresh process shows of a trial, in its smallest form if
-        possible.
+        """Return everything that a fresh process shows of a trial, smallest form first.
 
         The result may lack ``signature``: a server that hangs in a fresh process may only have lost
         a reply in a shared one.

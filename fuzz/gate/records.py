@@ -1,5 +1,4 @@
-"""Records that the stages of the gate exchange: options, trials, observations, findings, the
-report.
+"""Records that the stages of the gate exchange: options, trials, findings, the report.
 
 A *trial* is a case with its place in a session. An *observation* is everything that was seen of one
 trial. A *flaw* is a confirmed finding with its files. The judge needs only a trial and an
@@ -95,9 +94,7 @@ class Options:
     label: str = ""
 
     def as_settings(self) -> dict[str, str]:
-        """Return the options that decide the judgement of one case, as text to store beside its
-        bytes.
-        """
+        """Return the options that decide the judgement of a case, as text for its metadata."""
         values = {
             "profile": self.profile,
             "policy": self.policy or "",

@@ -282,9 +282,7 @@ class _GateRun:
 
     @property
     def _shares_servers(self) -> bool:
-        """Whether trials may share a server. One that closes after a bad frame serves one trial
-        each.
-        """
+        """Whether trials may share a server: not if it closes after a bad frame."""
         return self.facts.policy == "continue"
 
     def _list_fresh(self, stage: Stage) -> Sequence[FreshItem]:
@@ -292,8 +290,8 @@ class _GateRun:
         return stage.cold if self._shares_servers else stage.all_cold()
 
     def _screen_trials(self, trials: Iterable[Trial], templates: Templates | None = None) -> bool:
-        """Run trials in a pipelined server until their share of the budget is spent; return whether
-        all ran.
+        """Run trials in a pipelined server, within a share of the budget; return whether all
+        ran.
         """
         if not self._shares_servers:
             return True
@@ -321,9 +319,7 @@ class _GateRun:
     def _run_in_fresh_processes(
         self, items: Iterable[FreshItem], share: float = _ALL
     ) -> list[FreshItem]:
-        """Run items in fresh processes until a share of the budget is spent; return those that are
-        left.
-        """
+        """Run items in fresh processes within a share of the budget; return the rest."""
         items, left = list(items), []
         self.starts.start_ahead(item for item in items if isinstance(item, StartupVariant))
         for item in items:

@@ -27,8 +27,9 @@ _MOST_UNCONFIRMED = 2
 
 @dataclass(slots=True)
 class Triage:
-    """The suspects and flaws of one run. ``is_time_spent`` returns whether the time budget is
-    spent.
+    """The suspects and flaws of one run.
+
+    ``is_time_spent`` returns whether the time budget is spent.
     """
 
     confirmer: Confirmer
@@ -46,9 +47,7 @@ class Triage:
             self._suspects.setdefault(signature, []).append(prepared)
 
     def confirm_suspects(self) -> None:
-        """Run suspects in fresh processes again: the most severe first, the shortest trial
-        first.
-        """
+        """Confirm suspects in fresh processes: the most severe first, the shortest trial first."""
         for signature in sorted(self._suspects, key=_severity_rank):
             left = self.confirmer.servers.deadline - time.monotonic()
             self.confirmer.share = max(0.0, left) / len(self._suspects)

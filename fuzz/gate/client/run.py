@@ -163,9 +163,7 @@ class _ClientRun:
             )
 
     def run(self, attacks: Sequence[Attack], seconds: float) -> Reason:
-        """Play all attacks, several at once, until the time budget is spent; return how it
-        ended.
-        """
+        """Play all attacks, several at once, within the time budget; return how the run ended."""
         self.left = [(a, p) for a in attacks for p in self._list_places(a)]
         self.listener(
             RunStarted(self.facts, shown_command(self.launch, self.hide), (), len(self.left))
@@ -194,9 +192,7 @@ class _ClientRun:
         return reason
 
     def _list_places(self, attack: Attack) -> Iterator[ClientPlace]:
-        """Yield where an attack can be judged, a call first: reported results are stronger
-        evidence.
-        """
+        """Yield the places of an attack, a call first: reported results are stronger evidence."""
         if self.reports and "call" in attack.places:
             yield "call"
         if "handshake" in attack.places:

@@ -93,9 +93,7 @@ class BaselineServer:
         return cls(report.facts.label, report.facts.name, report.facts.release, report.budget)
 
     def is_other(self, facts: Facts) -> bool:
-        """Whether this is another server than that of ``facts``, so that signatures do not
-        match.
-        """
+        """Whether this is another server than that of ``facts``."""
         labels = self.label and self.label != facts.label
         return bool(labels or (self.name and facts.name and self.name != facts.name))
 
@@ -138,9 +136,7 @@ class Baseline:
         )
 
     def mark_known(self, report: Report) -> Report:
-        """Return the report with expected flaws marked as known, and a note for each entry to
-        review.
-        """
+        """Return the report with expected flaws marked, and a note for each entry to review."""
         entries = {entry.signature for entry in self.expected}
         flaws = tuple(
             replace(flaw, known=flaw.finding.signature in entries) for flaw in report.flaws

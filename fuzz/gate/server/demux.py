@@ -113,9 +113,7 @@ class Demux:
         return left
 
     def match_lines(self, block: bytes) -> None:
-        """Match complete lines to their trials; a line without a name is noise or matches by
-        order.
-        """
+        """Match complete lines to their trials; a line without a name may be noise."""
         start = 0
         for sentinel in _SENTINEL.finditer(block):
             piece = block[start : sentinel.end()]
@@ -158,8 +156,9 @@ class Demux:
             self._match_by_order(line)
 
     def match_by_name(self, line: bytes) -> bool:
-        """Match a line to its trial by a name in it, first by that of an id; return whether it
-        matched.
+        """Match a line to its trial by a name in it; return whether it matched.
+
+        The name in an id comes first.
         """
         ids = answered_ids(line)
         numbers = chain(chain.from_iterable(map(numbers_in, ids)), numbers_in(line))

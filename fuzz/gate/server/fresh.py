@@ -170,8 +170,7 @@ class FreshServers:
         self.absent: dict[str, str] = {}
         self.blind: dict[str, str] = {}
         self.deadline = math.inf
-        """When the time budget is spent, by the monotonic clock. Later replies get a short time-
-        out."""
+        """When the time budget is spent (monotonic clock). Later replies get a short time-out."""
         self.start_patience = options.start_patience
         """Time-out of the first reply of a fresh server, in seconds."""
         self._spares: Spares[RecordedServer] = Spares(self._start_server, ahead)
@@ -220,8 +219,9 @@ class FreshServers:
         self._patience = min(self.options.patience, _SHORT_PATIENCE)
 
     def reply_patience(self, *, full: bool = True) -> float:
-        """Return the time-out of one reply in seconds; ``full`` ignores
-        :meth:`shorten_patience`.
+        """Return the time-out of one reply in seconds.
+
+        With ``full``, :meth:`shorten_patience` has no influence.
         """
         most = self.options.patience if full else self._patience
         left = max(_SHORT_PATIENCE, self.deadline - time.monotonic())
@@ -328,8 +328,9 @@ class FreshServers:
     def _end_process(
         self, session: Session, grace: float, *, eof: bool, alive: bool
     ) -> tuple[Ending, str]:
-        """End the process and detect whether the server died, crashed or hung; return how, and its
-        status.
+        """End the process; detect whether the server died, crashed or hung before.
+
+        Return how it ended, and its exit status.
         """
         process = session.process
         before = process.gone

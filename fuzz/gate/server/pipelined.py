@@ -58,7 +58,7 @@ _LEAST_QUIET, _MOST_QUIET = 0.25, 1.0
 _FENCE_SECONDS = 0.02
 """Seconds to wait for the reply to a closing ping: it only catches late output."""
 _HASTY_QUIET = 0.1
-"""The same wait while shrinking, which asks many small questions."""
+"""Most seconds to wait for a missing reply while shrinking, which asks many small questions."""
 _EXIT_SECONDS = 2.0
 """Seconds for a process to exit after it closed its stdout: runtimes need some to shut down."""
 _MOST_DEFERRED = 8
@@ -74,9 +74,7 @@ _EFFECT_READ_FACTOR = 10
 
 
 class PipelinedServer:
-    """A long-lived server for trials that can share one; it is replaced when it ends or is
-    spoiled.
-    """
+    """A long-lived server for trials that can share one, and its successors when it ends."""
 
     def __init__(self, servers: FreshServers, facts: Facts) -> None:
         self._servers, self._facts = servers, facts
@@ -132,9 +130,7 @@ class PipelinedServer:
         session.collect()
 
     def _explain_refusal(self, session: Session) -> TargetError:
-        """Return the error for a server that does not answer ``initialize`` as an earlier one
-        did.
-        """
+        """Return the error for a server that no longer answers ``initialize``."""
         gone, status = _has_died(session), session.stop()
         limit = f"within {self._servers.start_patience:g} s"
         how = f"and ended ({status})" if gone else limit
@@ -153,12 +149,11 @@ class PipelinedServer:
         hasty: bool = False,
         templates: Templates | None = None,
     ) -> Iterator[tuple[PreparedTrial, Observation]]:
-        """Send trials pipelined and yield each with its observation, in no fixed order, until
-        ``late``.
+        """Send trials pipelined and yield each with its observation, in no fixed order.
 
-        ``hasty`` waits less for missing replies: for many small questions about one trial. With
-        ``templates``, a server that is faster than the generator also gets copies of known trials.
-        Raises TargetError.
+        Ends when ``late`` returns true. ``hasty`` waits less for missing replies: for many small
+        questions about one trial. With ``templates``, a server that is faster than the generator
+        also gets copies of known trials. Raises TargetError.
         """
         self._is_time_spent = late
         self._quiet = min(self._patient, _HASTY_QUIET) if hasty else self._patient
@@ -271,10 +266,9 @@ class PipelinedServer:
         self._window = min(most, self._window + passed)
 
     def _handle_silence(self, queue: TrialQueue) -> Iterator[tuple[PreparedTrial, Observation]]:
-        """Handle a server that died or hangs: the cause is the only trial in flight, or one of
-        several.
+        """Handle a server that died or hangs: one of the trials in flight is the cause.
 
-        Several are sent again one at a time.
+        A single one is yielded; several are sent again one at a time.
         """
         flying, silence = list(self._demux.in_flight.values()), self._silence
         self.last = tuple(template_of(flight.prepared).trial.name for flight in flying)
@@ -373,9 +367,7 @@ class PipelinedServer:
     def send_one_by_one(
         self, trials: Iterable[PreparedTrial]
     ) -> Iterator[tuple[PreparedTrial, Observation]]:
-        """Yield each trial with its observation, sent alone to a running server. Raises
-        TargetError.
-        """
+        """Yield each trial, sent alone, with its observation. Raises TargetError."""
         for each in trials:
             if self._is_time_spent():  # each may take the full time-out
                 return

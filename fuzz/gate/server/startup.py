@@ -107,8 +107,9 @@ class StartupRunner:
         self._plain: StartupRun | None = None
 
     def start_ahead(self, causes: Iterable[StartupVariant]) -> None:
-        """Note which variants will be asked for, in order, and start the first. Raises
-        TargetError.
+        """Note which variants will be asked for, in order, and start the first ones.
+
+        Raises TargetError.
         """
         self._coming.extend(causes)
         self._start_next()

@@ -127,9 +127,7 @@ class _TrialJudge:
         return Charge(finding(oracle, rule, self.facts.label, kind, text), raw)
 
     def is_waived(self, frame: FrameVerdict) -> bool:
-        """Whether the tool's own schema is richer than the judge's, so that its verdict is
-        ignored.
-        """
+        """Whether the tool's own schema is richer than the judge's, so its verdict is ignored."""
         return frame.rule in ("tool-arguments", "tool-unknown-argument") and not self.facts.declared
 
     def judge_replies(self) -> Iterator[Charge]:
@@ -226,8 +224,9 @@ class _TrialJudge:
     def _charge_processed(
         self, owner: FrameVerdict | None, line: bytes, *, acting: bool = True
     ) -> Charge:
-        """Return the charge for a frame that must be rejected and got a result: the strongest
-        evidence.
+        """Return the charge for a frame that must be rejected and got a result.
+
+        This is the strongest evidence.
         """
         why = owner.rule if owner and owner.rule else "hidden in an accepted frame"
         calls = owner is None or owner.method in ("tools/call", "") or owner.accepted
@@ -298,9 +297,7 @@ class _TrialJudge:
         )
 
     def judge_unnamed_effects(self, most: Counter[Kind]) -> Iterator[Charge]:
-        """Compare counts of effects without a name with the control session and other good
-        sessions.
-        """
+        """Compare counts of effects without a name with those of good sessions."""
         assert self.control is not None
         extra = surplus(
             counts(list_unnamed(self.observed)), counts(list_unnamed(self.control)) | most

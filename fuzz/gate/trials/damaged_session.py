@@ -57,8 +57,9 @@ class GoodSession:
         self._good = {frame.raw for frame in (*self.opening, self.probe)}
 
     def apply_damage(self, operator: Operator, sources: Iterable[Source]) -> DamagedSession | None:
-        """Return the first executable damage, else the first of all; ``None`` where it does not
-        fit.
+        """Return the first damage that a lenient parser could still execute, else the first of all.
+
+        ``None`` where the operator does not fit.
         """
         first: DamagedSession | None = None
         seen: set[bytes] = set()
@@ -97,9 +98,7 @@ class GoodSession:
         return b"".join(parts)
 
     def _reword_for(self, operator: Operator, raw: bytes) -> bytes:
-        """Reword first where the damage wraps the whole frame, which would hide the abstract
-        words.
-        """
+        """Reword a frame before damage that wraps it whole and would hide the abstract words."""
         concrete = operator.family == "encoding" or operator.name.startswith("stringified")
         return self.wording.reword_calls(raw) if concrete else raw
 
@@ -179,8 +178,10 @@ def _is_callable(params: object, wording: ToolWording, *, spoiled: bool) -> bool
 
 
 def _are_bad_bytes_in_name(arguments: Mapping[str, object], wording: ToolWording) -> bool:
-    """Whether bad bytes are only where any bytes will do: a missing folder would hide the
-    effect.
+    """Whether bad bytes are only where any bytes will do.
+
+    A folder whose name they change would not exist, and the effect would be missing for that
+    reason.
     """
     before, _, behind = wording.value.partition("{nonce}")
     name = str(arguments[wording.key])

@@ -100,9 +100,7 @@ class TrialMaker:
         cuts: tuple[int, ...] = (),
         eof: bool = False,
     ) -> Trial:
-        """Reword the frames, add the sentinel, and mark whether a running server can take the
-        trial.
-        """
+        """Reword the frames, add the sentinel, and mark whether a running server can take it."""
         worded = tuple(replace(f, raw=self.wording.reword_calls(f.raw)) for f in frames)
         cuts = cuts if sum(len(f.raw) for f in frames) == sum(len(f.raw) for f in worded) else ()
         if not eof:
@@ -230,9 +228,7 @@ class TrialMaker:
     def _make_damaged_trial(
         self, operator: Operator, names: TrialNames, turn: int, place: Place = "after"
     ) -> Trial | None:
-        """Return damage by one operator that a lenient parser could still execute, if a seed gives
-        it.
-        """
+        """Return a trial damaged by one operator; ``None`` where it does not fit."""
         ground = GoodSession(
             self.wording, self.version, names, tuple(self.make_handshake(names)), place
         )

@@ -154,8 +154,9 @@ class ToolWording:
 
     @classmethod
     def of(cls, nominee: NominatedTool | None) -> ToolWording:
-        """Return the wording for a nominated tool. Raises UsageError for arguments that are no JSON
-        object.
+        """Return the wording for a nominated tool.
+
+        Raises UsageError for arguments that are no JSON object.
         """
         if nominee is None:
             return cls()

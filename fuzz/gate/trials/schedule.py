@@ -127,8 +127,9 @@ def _by_worth(items: Iterable[FreshItem]) -> list[FreshItem]:
 
 
 def _other_versions(maker: TrialMaker, numbers: Iterator[int]) -> Iterator[Trial]:
-    """Yield the classic inputs in every other version that the server speaks, each in its own
-    session.
+    """Yield the classic inputs in every other version that the server speaks.
+
+    Each runs in its own session.
     """
     for version in maker.facts.versions:
         if version != maker.version:
