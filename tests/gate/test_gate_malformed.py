@@ -45,9 +45,9 @@ def facts_of(replies: object, env: dict[str, str] | None = None, **more: object)
         ("ok", "answered initialize with a string"),
         (5, "answered initialize with a number"),
         (True, "answered initialize with a boolean"),
-        ({}, "names no protocolVersion in words; known versions of MCP are 2024-11-05"),
-        ({"protocolVersion": [[]]}, "names no protocolVersion in words"),
-        ({"protocolVersion": 20251125}, "names no protocolVersion in words"),
+        ({}, "sends no protocolVersion string; known versions of MCP are 2024-11-05"),
+        ({"protocolVersion": [[]]}, "sends no protocolVersion string"),
+        ({"protocolVersion": 20251125}, "sends no protocolVersion string"),
         ({"protocolVersion": "v" * 999}, f"speaks '{'v' * 197}...'; known versions of MCP are"),
     ],
 )

@@ -95,7 +95,7 @@ def _judge_association(played: PlayedAttack, label: str) -> Iterator[Charge]:
     for report in played.reports:
         for action, token in played.truth.items():
             if action != report.action and token in report.text.split():
-                text = f"the client took the answer to {action!r} for that to {report.action!r}"
+                text = f"the client reported the answer to {action!r} as that to {report.action!r}"
                 yield _make_charge(played, label, "client-association", text)
 
 

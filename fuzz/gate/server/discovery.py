@@ -176,7 +176,7 @@ def _open_session(talk: _Conversation, options: Options) -> tuple[Version, Mappi
     if version is None:
         spoken = _as_text(result.get("protocolVersion"))
         problem = (
-            f"speaks {talk.quote_text(spoken)!r}" if spoken else "names no protocolVersion in words"
+            f"speaks {talk.quote_text(spoken)!r}" if spoken else "sends no protocolVersion string"
         )
         raise TargetError(
             f"the server {problem}", f"known versions of MCP are {', '.join(VERSIONS)}"

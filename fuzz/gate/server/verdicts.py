@@ -303,7 +303,9 @@ class _TrialJudge:
             counts(list_unnamed(self.observed)), counts(list_unnamed(self.control)) | most
         )
         for (recorder, kind, detail), count in sorted(extra.items()):
-            text = f"{count} more than in a control session: {kind} by {recorder}, {detail!r}"
+            text = (
+                f"{count} more effects than in a control session: {kind} by {recorder}, {detail!r}"
+            )
             yield self.make_charge("non-action", "act-unfounded", kind, text, detail)
 
     def judge_stdout(self) -> Iterator[Charge]:
@@ -332,7 +334,7 @@ class _TrialJudge:
         closed = self.facts.policy == "close" and bool(rejected)
         if ending == "crashed" or (ending == "exited" and not closed):
             words = last_words(self.observed.stderr)
-            text = f"the server ended ({self.observed.status}) before its stdin did{words}"
+            text = f"the server died ({self.observed.status}) before its stdin ended{words}"
             kind = f"{self.observed.status} {why}".strip()
             yield self.make_charge("liveness", "live-crash", kind, text)
         elif ending == "hung" and not closed:
