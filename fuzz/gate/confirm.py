@@ -73,7 +73,7 @@ class Confirmer:
     servers: FreshServers
     facts: Facts
     controls: Controls
-    warm: PipelinedServer | None
+    pipelined: PipelinedServer | None
     seconds: float
     number: Callable[[], int]
     share: float = math.inf
@@ -122,7 +122,7 @@ class Confirmer:
         # Do not shrink pauses (offsets into the bytes) and heavy trials (seconds for each run).
         if trial.case.cuts or len(trial.case.data) > _MOST_SHRUNK:
             return prepared
-        fast = self.warm is not None and trial.warm and signature.split("|")[1] not in _NO_WARM
+        fast = self.pipelined is not None and trial.warm and signature.split("|")[1] not in _NO_WARM
         if not fast and self.seconds < _LEAST_FRESH_SECONDS:
             return prepared
         opening = trial.case.data[: trial.opening] if fast else b""
@@ -156,7 +156,7 @@ class Confirmer:
         deadline: float,
     ) -> list[bool]:
         """For each form, whether a pipelined server shows the signature; all run in one batch."""
-        assert self.warm is not None
+        assert self.pipelined is not None
         made = [
             self._make_trial(trial, opening + data, self.number()) if data.endswith(b"\n") else None
             for data in many  # without its LF it would join the next trial
@@ -164,7 +164,7 @@ class Confirmer:
         late = lambda: time.monotonic() > deadline  # noqa: E731
         shown = {
             prepared.trial.number
-            for prepared, seen in self.warm.screen_trials(filter(None, made), late, hasty=True)
+            for prepared, seen in self.pipelined.screen_trials(filter(None, made), late, hasty=True)
             if _has_signature(judge_trial(prepared, seen, self.facts), signature)
         }
         return [each is not None and each.trial.number in shown for each in made]

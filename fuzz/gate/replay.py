@@ -68,9 +68,9 @@ def _examine_case(
         if key not in _known:
             _known[key] = discover_server(servers)
         known = _known[key]
-        cause = find_variant(settings.get("cause", ""))
-        if cause is not None:  # a fault at startup: repeat the start
-            return [each.finding for each in startup_findings(launch, known, options, [cause])]
+        variant = find_variant(settings.get("cause", ""))
+        if variant is not None:  # a fault at startup: repeat the start
+            return [each.finding for each in startup_findings(launch, known, options, [variant])]
         eof = not case.data.endswith(b"\n")
         trial = Trial("replay", "replay", "after", case, eof=eof)
         contract = known.make_contract(options.profile, case.version)

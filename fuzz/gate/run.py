@@ -127,31 +127,31 @@ class _GateRun:
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     maker: TrialMaker = field(init=False)
     confirmer: Confirmer = field(init=False)
-    filing: ArtifactWriter = field(init=False)
+    artifacts: ArtifactWriter = field(init=False)
     triage: Triage = field(init=False)
     judge: CachedJudge = field(init=False)
-    warm: PipelinedServer = field(init=False)
-    starts: StartupRunner = field(init=False)
+    pipelined: PipelinedServer = field(init=False)
+    startup: StartupRunner = field(init=False)
 
     def __post_init__(self) -> None:
         options, facts = self.servers.options, self.facts
         self.maker = TrialMaker(facts, ToolWording.of(facts.nominee), facts.version, options.seed)
-        self.warm, self.judge = PipelinedServer(self.servers, facts), CachedJudge(facts)
-        self.starts = StartupRunner(
+        self.pipelined, self.judge = PipelinedServer(self.servers, facts), CachedJudge(facts)
+        self.startup = StartupRunner(
             self.servers.launch, facts, options, ahead=count_spares(facts) // 2
         )
         self.confirmer = Confirmer(
             self.servers,
             facts,
             Controls(self.servers, facts, lambda: next(self.numbers)),
-            self.warm if facts.policy == "continue" else None,
+            self.pipelined if facts.policy == "continue" else None,
             _SHRINK_SECONDS[self.budget],
             lambda: next(self.numbers),
         )
         hide = Redactor.of(self.servers.launch)
-        self.filing = ArtifactWriter(self.store, self.servers.launch, options, facts, hide)
+        self.artifacts = ArtifactWriter(self.store, self.servers.launch, options, facts, hide)
         late = partial(self._is_budget_spent, _ALL)
-        self.triage = Triage(self.confirmer, self.filing, self.listener, self.tally, late)
+        self.triage = Triage(self.confirmer, self.artifacts, self.listener, self.tally, late)
         self.servers.deadline = self.began + self.seconds
 
     def run(self, crashes: Path) -> Reason:
@@ -160,15 +160,15 @@ class _GateRun:
         todo = plan_trials(self.maker, self.budget, self.numbers, crashes)
         for stage in (todo.classic, todo.rest):
             self.planned.add_planned([*stage.cold, *stage.warm])
-        command = shown_command(self.servers.launch, self.filing.hide)
+        command = shown_command(self.servers.launch, self.artifacts.hide)
         try:
             self.listener(RunStarted(self.facts, command, tuple(self.servers.blind), len(todo)))
             return self._run_until_lost(todo)
         except KeyboardInterrupt:
             return "interrupted"
         finally:
-            self.warm.close()
-            self.starts.close()
+            self.pipelined.close()
+            self.startup.close()
 
     def _run_until_lost(self, todo: Plan) -> Reason:
         """Run all stages; stop where the server can no longer be started or opened."""
@@ -176,9 +176,9 @@ class _GateRun:
             self._run_smoke()
             return "done" if self._run_stages(todo) else "budget"
         except TargetError as error:
-            self.lost = self.filing.hide.text(str(error))
-            if self.warm.last:
-                names = join_names(self.warm.last, _NAMED_TRIALS)
+            self.lost = self.artifacts.hide.text(str(error))
+            if self.pipelined.last:
+                names = join_names(self.pipelined.last, _NAMED_TRIALS)
                 self.notes.append(
                     f"Sent to the last server that ended or stopped answering: {names}."
                 )
@@ -233,10 +233,10 @@ class _GateRun:
         prepared = prepare_crowd(self.maker, self.servers, self.facts, next(self.numbers))
         return check_end_of_stdin(self.servers, self.facts, prepared)[1]
 
-    def _run_startup_variant(self, cause: StartupVariant) -> None:
+    def _run_startup_variant(self, variant: StartupVariant) -> None:
         """Run one startup variant and file what it adds to the output of a plain start."""
-        found = self.starts.judge_variant(cause)
-        self.planned.mark_done(cause)
+        found = self.startup.judge_variant(variant)
+        self.planned.mark_done(variant)
         self._count_attempt("startup", "before", acted=False, usable=not found)
         for each in found:
             self._file_startup_finding(each)
@@ -245,7 +245,7 @@ class _GateRun:
         """File a finding of a start; it was seen in a fresh process, so it is confirmed."""
         started = found.run
         case = case_from_bytes(started.stdin, protocol=self.facts.version)
-        trial = Trial(f"startup-{started.cause.name}", "startup", "before", case, eof=True)
+        trial = Trial(f"startup-{started.variant.name}", "startup", "before", case, eof=True)
         lines = tuple(started.stdout.split(b"\n"))
         seen = Observation(
             lines[:-1],
@@ -304,7 +304,7 @@ class _GateRun:
             left.discard(None)
 
         late = partial(self._is_budget_spent, _MORE_SHARE if templates else _WARM_SHARE)
-        for prepared, seen in self.warm.screen_trials(made(), late, templates=templates):
+        for prepared, seen in self.pipelined.screen_trials(made(), late, templates=templates):
             trial = template_of(prepared).trial
             if not trial.origin:
                 left.discard(trial.number)
@@ -321,7 +321,7 @@ class _GateRun:
     ) -> list[FreshItem]:
         """Run items in fresh processes within a share of the budget; return the rest."""
         items, left = list(items), []
-        self.starts.start_ahead(item for item in items if isinstance(item, StartupVariant))
+        self.startup.start_ahead(item for item in items if isinstance(item, StartupVariant))
         for item in items:
             if self._is_budget_spent(_ALL if is_classic(item) else share):
                 left.append(item)
@@ -379,8 +379,8 @@ class _GateRun:
         seconds = time.monotonic() - self.began
         return Report(
             self.facts,
-            shown_command(self.servers.launch, self.filing.hide),
-            self.filing.hide.env(self.servers.launch.env),
+            shown_command(self.servers.launch, self.artifacts.hide),
+            self.artifacts.hide.env(self.servers.launch.env),
             self.servers.options.profile,
             self.budget,
             sort_by_severity(self.triage.flaws.values()),
@@ -389,7 +389,7 @@ class _GateRun:
             dict(self.servers.absent),
             seconds,
             reason,
-            (*self.notes, *self.filing.lost),
+            (*self.notes, *self.artifacts.lost),
             explain_gap(reason, self.tally.skipped, seconds, self.lost)
             or _explain_pending(self.tally.pending),
         )

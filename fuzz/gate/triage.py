@@ -33,7 +33,7 @@ class Triage:
     """
 
     confirmer: Confirmer
-    filing: ArtifactWriter
+    artifacts: ArtifactWriter
     listener: Listener
     tally: Tally
     is_time_spent: Callable[[], bool]
@@ -108,7 +108,7 @@ class Triage:
 
     def file_finding(self, found: Confirmed, trial: str = "", launch: Launch | None = None) -> None:
         """Write a finding to disk and send its event. Raises UsageError."""
-        flaw = self.filing.write_finding(found, (trial or found.prepared.trial.name,), launch)
+        flaw = self.artifacts.write_finding(found, (trial or found.prepared.trial.name,), launch)
         self.flaws[flaw.finding.signature] = flaw
         if flaw.finding.rule in UNUSABLE:
             self.confirmer.servers.shorten_patience()

@@ -119,7 +119,7 @@ class _ClientRun:
     terms: ClientTerms
     began: float = field(default_factory=time.monotonic)
     hide: Redactor = field(init=False)
-    filing: ClientArtifactWriter = field(init=False)
+    artifacts: ClientArtifactWriter = field(init=False)
     facts: Facts = field(init=False)
     tally: Tally = field(default_factory=Tally)
     flaws: dict[str, Flaw] = field(default_factory=dict)
@@ -154,7 +154,7 @@ class _ClientRun:
             startup=good.seconds,
             peak_bytes=0,
         )
-        self.filing = ClientArtifactWriter(
+        self.artifacts = ClientArtifactWriter(
             self.store, self.launch, self.options, self.facts, self.hide
         )
         if not self.reports:
@@ -249,7 +249,7 @@ class _ClientRun:
         return flaw if name in flaw.trials else replace(flaw, trials=(*flaw.trials, name))
 
     def _file_finding(self, played: PlayedAttack, charge: Charge) -> None:
-        flaw = self.filing.write_finding(played, charge)
+        flaw = self.artifacts.write_finding(played, charge)
         self.flaws[flaw.finding.signature] = flaw
         self.listener(FlawFound(flaw))
 
@@ -271,7 +271,7 @@ class _ClientRun:
             {},
             seconds,
             reason,
-            (*self.notes, *self.filing.lost),
+            (*self.notes, *self.artifacts.lost),
             explain_gap(reason, self.tally.skipped, seconds, self.lost) or why,
         )
 

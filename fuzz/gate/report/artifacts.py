@@ -72,9 +72,9 @@ class ArtifactWriter:
         finding = without_secrets(found.charge.finding, self.hide)
         versions = {self.facts.name or self.facts.label: self.facts.release}
         settings = self.options.as_settings()
-        cause = variant_of(finding)
-        if cause is not None:  # a replay applies the startup variant itself
-            launch, settings = self.launch, {**settings, "cause": cause.name}
+        variant = variant_of(finding)
+        if variant is not None:  # a replay applies the startup variant itself
+            launch, settings = self.launch, {**settings, "cause": variant.name}
         path = self.store.folder / place_of(finding)
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
         try:

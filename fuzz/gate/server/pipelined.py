@@ -157,11 +157,11 @@ class PipelinedServer:
         """
         self._is_time_spent = late
         self._quiet = min(self._patient, _HASTY_QUIET) if hasty else self._patient
-        queue, traffic = TrialQueue(iter(trials), templates=templates), self._demux
-        self._began = time.monotonic(), traffic.passed
+        queue, demux = TrialQueue(iter(trials), templates=templates), self._demux
+        self._began = time.monotonic(), demux.passed
         while True:
             more = self._send_trials(queue)
-            if traffic.in_flight:
+            if demux.in_flight:
                 if not self._read_replies(wait=not more):
                     yield from self._handle_silence(queue)
                 yield from self._take_finished(queue, _KEPT_FINISHED)
@@ -172,12 +172,12 @@ class PipelinedServer:
 
     def _send_trials(self, queue: TrialQueue) -> bool:
         """Send trials once half of the window is free; return whether more may be sent at once."""
-        flying = self._demux.in_flight
-        room = self._window - len(flying)
+        in_flight = self._demux.in_flight
+        room = self._window - len(in_flight)
         if room * 2 < self._window or self._is_time_spent():
             return False
         # After a silence send no copies: the next silence must have one cause.
-        starving = len(flying) * 8 <= self._window and not queue.again
+        starving = len(in_flight) * 8 <= self._window and not queue.again
         parts = list[bytes]()
         # Generating one trial takes as long as a fast server takes for dozens: send few at a time.
         until = time.monotonic() + _GENERATE_SECONDS
@@ -238,8 +238,8 @@ class PipelinedServer:
 
         Without ``wait``, read only what has already come.
         """
-        session, traffic = self._get_server().session, self._demux
-        process, passed = session.process, traffic.passed
+        session, demux = self._get_server().session, self._demux
+        process, passed = session.process, demux.passed
         patience = min(self._silence, self._patient) if self._is_time_spent() else self._silence
         if not wait:
             process.pump(0)
@@ -252,10 +252,10 @@ class PipelinedServer:
             ):
                 return False
             process.pump(min(left, _TICK_SECONDS))
-        traffic.match_lines(block)
-        if traffic.passed > passed:
+        demux.match_lines(block)
+        if demux.passed > passed:
             self._heard_at = time.monotonic()
-            self._widen_window(traffic.passed - passed)
+            self._widen_window(demux.passed - passed)
         return True
 
     def _widen_window(self, passed: int) -> None:
@@ -270,18 +270,18 @@ class PipelinedServer:
 
         A single one is yielded; several are sent again one at a time.
         """
-        flying, silence = list(self._demux.in_flight.values()), self._silence
-        self.last = tuple(template_of(flight.prepared).trial.name for flight in flying)
+        in_flight, silence = list(self._demux.in_flight.values()), self._silence
+        self.last = tuple(template_of(flight.prepared).trial.name for flight in in_flight)
         self._collect_effects()
         yield from self._take_finished(queue, 0)
         ending, status = self._detect_death()
-        if len(flying) == 1:
+        if len(in_flight) == 1:
             yield (
-                flying[0].prepared,
-                _mark_ended(self._make_observation(flying[0]), ending, status, silence),
+                in_flight[0].prepared,
+                _mark_ended(self._make_observation(in_flight[0]), ending, status, silence),
             )
         elif not self._is_time_spent():
-            queue.again.extendleft(flight.prepared for flight in reversed(flying))
+            queue.again.extendleft(flight.prepared for flight in reversed(in_flight))
         self._window = 1
         self.close()
 
@@ -348,20 +348,20 @@ class PipelinedServer:
 
     def _wait_for_missing(self, queue: TrialQueue) -> Iterator[tuple[PreparedTrial, Observation]]:
         """Wait once for all missing replies; then yield the trials, complete or not."""
-        session, traffic = self._get_server().session, self._demux
+        session, demux = self._get_server().session, self._demux
         heard = time.monotonic()
 
         def done() -> bool:
             nonlocal heard
             if block := session.take():
                 heard = time.monotonic()
-                traffic.match_lines(block)
-            return not traffic.incomplete or time.monotonic() - heard > self._quiet
+                demux.match_lines(block)
+            return not demux.incomplete or time.monotonic() - heard > self._quiet
 
-        if traffic.incomplete:
+        if demux.incomplete:
             session.process.pump_until(done, self._servers.options.patience)
         yield from self._take_finished(queue, 0)
-        for flight in traffic.take_incomplete():
+        for flight in demux.take_incomplete():
             yield flight.prepared, self._make_observation(flight)
 
     def send_one_by_one(

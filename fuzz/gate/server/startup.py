@@ -51,7 +51,7 @@ _KIND_PREFIX = "startup-"
 class StartupRun:
     """One start: its raw streams, whether every request was answered, and the exit status."""
 
-    cause: StartupVariant
+    variant: StartupVariant
     launch: Launch
     stdin: bytes
     stdout: bytes
@@ -77,7 +77,7 @@ def variant_of(found: Finding) -> StartupVariant | None:
 
 
 def startup_findings(
-    launch: Launch, facts: Facts, options: Options, causes: Sequence[StartupVariant] = VARIANTS
+    launch: Launch, facts: Facts, options: Options, variants: Sequence[StartupVariant] = VARIANTS
 ) -> Iterator[StartupFinding]:
     """Run each variant in turn; yield what it adds to a plain start.
 
@@ -86,8 +86,8 @@ def startup_findings(
     """
     starts = StartupRunner(launch, facts, options)
     try:
-        for cause in causes:
-            yield from starts.judge_variant(cause)
+        for variant in variants:
+            yield from starts.judge_variant(variant)
     finally:
         starts.close()
 
@@ -106,41 +106,43 @@ class StartupRunner:
         self._begun: dict[str, Session] = {}
         self._plain: StartupRun | None = None
 
-    def start_ahead(self, causes: Iterable[StartupVariant]) -> None:
+    def start_ahead(self, variants: Iterable[StartupVariant]) -> None:
         """Note which variants will be asked for, in order, and start the first ones.
 
         Raises TargetError.
         """
-        self._coming.extend(causes)
+        self._coming.extend(variants)
         self._start_next()
 
-    def judge_variant(self, cause: StartupVariant) -> list[StartupFinding]:
+    def judge_variant(self, variant: StartupVariant) -> list[StartupFinding]:
         """Return what a variant adds to a plain start. Raises TargetError.
 
         For a variant with parts: what its parts show alone, else what it shows itself.
         """
-        found = self._compare_with_plain(cause)
-        alone = [each for part in cause.parts if found for each in self._compare_with_plain(part)]
+        found = self._compare_with_plain(variant)
+        alone = [each for part in variant.parts if found for each in self._compare_with_plain(part)]
         return alone or found
 
-    def _compare_with_plain(self, cause: StartupVariant) -> list[StartupFinding]:
+    def _compare_with_plain(self, variant: StartupVariant) -> list[StartupFinding]:
         plain = self._plain = self._plain or self._run_variant(PLAIN)
-        started = self._run_variant(cause)
-        known = _split_output(plain.stdout) + (_split_output(plain.stderr) if cause.merges else [])
+        started = self._run_variant(variant)
+        known = _split_output(plain.stdout) + (
+            _split_output(plain.stderr) if variant.merges else []
+        )
         usual = {settled(line) for line in known}
         return list(_judge_run(started, usual, self._facts, plain))
 
-    def _run_variant(self, cause: StartupVariant) -> StartupRun:
+    def _run_variant(self, variant: StartupVariant) -> StartupRun:
         """Run one session under one variant, to its end."""
-        session = self._begun.pop(cause.name, None) or self._start_server(cause)
+        session = self._begun.pop(variant.name, None) or self._start_server(variant)
         process = session.process
         try:
             self._start_next()
-            answered = _hold_session(session, cause, self._facts, self._options)
+            answered = _hold_session(session, variant, self._facts, self._options)
         finally:
             status = process.stop()
         return StartupRun(
-            cause,
+            variant,
             process.launch,
             bytes(process.sent),
             bytes(process.stdout.data),
@@ -150,16 +152,16 @@ class StartupRunner:
             process.times(),
         )
 
-    def _start_server(self, cause: StartupVariant) -> Session:
-        session = Session(Process(cause.change(self._launch)))
-        if cause.end == "eof-at-once":
+    def _start_server(self, variant: StartupVariant) -> Session:
+        session = Session(Process(variant.change(self._launch)))
+        if variant.end == "eof-at-once":
             session.process.end_input()
         return session
 
     def _start_next(self) -> None:
         while self._coming and len(self._begun) < self._ahead:
-            cause = self._coming.popleft()
-            self._begun[cause.name] = self._start_server(cause)
+            variant = self._coming.popleft()
+            self._begun[variant.name] = self._start_server(variant)
 
     def close(self) -> None:
         """End servers that were started ahead and not used."""
@@ -168,11 +170,13 @@ class StartupRunner:
             self._begun.popitem()[1].stop()
 
 
-def _hold_session(session: Session, cause: StartupVariant, facts: Facts, options: Options) -> bool:
+def _hold_session(
+    session: Session, variant: StartupVariant, facts: Facts, options: Options
+) -> bool:
     """Open a session, send two requests, end it; return whether all owed replies came."""
-    if cause.idle:
-        session.linger(cause.idle - (time.monotonic() - session.process.began))
-    if cause.end == "eof-at-once":
+    if variant.idle:
+        session.linger(variant.idle - (time.monotonic() - session.process.began))
+    if variant.end == "eof-at-once":
         _end_stdin(session, options)
         return True
     names = TrialNames(_STARTUP_NUMBER)
@@ -182,8 +186,8 @@ def _hold_session(session: Session, cause: StartupVariant, facts: Facts, options
         + make_ping(facts.version, names.request_id("s")).raw
     )
     session.send(asked)
-    if cause.signal is not None and cause.end in ("signal", "crash"):
-        session.process.send_signal(cause.signal)
+    if variant.signal is not None and variant.end in ("signal", "crash"):
+        session.process.send_signal(variant.signal)
         _wait_for_end(session, options)
         return True
     wanted = [_bare_id(names.request_id("l")), _bare_id(names.request_id("s"))]
@@ -233,7 +237,7 @@ def _judge_run(
     started: StartupRun, usual: set[bytes], facts: Facts, plain: StartupRun
 ) -> Iterator[StartupFinding]:
     """Yield the findings of one start, one for each rule, whatever its exit code."""
-    kind = _KIND_PREFIX + started.cause.name
+    kind = _KIND_PREFIX + started.variant.name
     news = b"".join(
         piece + b"\n" if whole else piece
         for piece, whole in _split_with_ends(started.stdout)
@@ -244,11 +248,11 @@ def _judge_run(
     for each in transcript(Trace(facts.label, news, ()), verdicts):
         if each.rule not in reported:
             reported.add(each.rule)
-            text = f"{started.cause.about}: {each.summary} on stdout ({started.status})"
+            text = f"{started.variant.about}: {each.summary} on stdout ({started.status})"
             made = finding("transcript", each.rule, facts.label, kind, text)
             yield StartupFinding(made, started, _first_bad(news, facts))
-    if started.cause.works and plain.answered and not started.answered:
-        text = f"{started.cause.about}: a request is not answered ({started.status})"
+    if started.variant.works and plain.answered and not started.answered:
+        text = f"{started.variant.about}: a request is not answered ({started.status})"
         made = finding("reply", "reply-missing", facts.label, kind, text)
         yield StartupFinding(made, started, started.stdout[-200:])
 

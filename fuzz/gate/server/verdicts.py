@@ -113,7 +113,7 @@ class _TrialJudge:
         self.owed = prepared.owed
         self.observed, self.facts, self.control = seen, facts, control
         self.verdicts = [judge_reply(line, self.case.version) for line in seen.lines]
-        self.owners = ReplyMatcher(self.case.data, self.frames)
+        self.matcher = ReplyMatcher(self.case.data, self.frames)
         self.answers: dict[TypedId, list[tuple[ReplyVerdict, bytes]]] = {}
         self.without_id: list[tuple[ReplyVerdict, bytes]] = []
         for verdict, line in zip(self.verdicts, seen.lines, strict=True):
@@ -151,14 +151,14 @@ class _TrialJudge:
 
     def _judge_owed_reply(self, frame: FrameVerdict, key: TypedId) -> Iterator[Charge]:
         got = self.answers.get(key, [])
-        shared = self.owners.is_shared(key)
+        shared = self.matcher.is_shared(key)
         if not got:
             yield from self._judge_missing_reply(frame)
         elif len(got) > 1 and not shared:
             text = f"{len(got)} replies to id {describe_id(key)}"
             yield self.make_charge("reply", "reply-twice", frame.method, text, got[1][1])
         elif len(got) > 1 and sum(reply.is_result for reply, _ in got) > 1:
-            yield self._charge_processed(self.owners.find_rejected(key), got[-1][1])
+            yield self._charge_processed(self.matcher.find_rejected(key), got[-1][1])
         for reply, line in got[:1]:
             yield from self._judge_reply(frame, reply, line)
 
@@ -208,7 +208,7 @@ class _TrialJudge:
     ) -> Iterator[Charge]:
         """Judge replies with an id that no accepted request has."""
         results = [(reply, line) for reply, line in got if reply.is_result]
-        owner = self.owners.match_reply(key, by_elimination=bool(results))
+        owner = self.matcher.match_reply(key, by_elimination=bool(results))
         reply, line = results[0] if results else got[0]
         if owner is None:
             text = f"a reply to id {describe_id(key)}, which no request has"
@@ -262,7 +262,7 @@ class _TrialJudge:
         return granted
 
     def _charge_effect(self, token: bytes, effect: Observed) -> Charge:
-        owner = self.owners.find_frame_with(token)
+        owner = self.matcher.find_frame_with(token)
         why = owner.rule if owner and owner.rule else "hidden in an accepted frame"
         text = f"{effect.kind} by {effect.recorder} for {_describe_reason(why)}"
         if why == "life-closed":
@@ -366,7 +366,7 @@ class _TrialJudge:
                 known, other = usual[name]
                 if difference := _describe_difference(reply, known):
                     text = f"{difference}; without the rejected frame: {other!r}"
-                    frame = self.owners.find_request(key)
+                    frame = self.matcher.find_request(key)
                     method = frame.method if frame else ""
                     yield self.make_charge("session", "session-state", method, text, line)
 

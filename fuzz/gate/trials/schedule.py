@@ -105,11 +105,11 @@ def _order_variants(*, shared: bool) -> list[StartupVariant]:
     return sorted(every, key=lambda each: (each.name not in _FIRST_VARIANTS, each.idle))
 
 
-def _make_stage(trials: Iterable[Trial], causes: Sequence[StartupVariant] = ()) -> Stage:
+def _make_stage(trials: Iterable[Trial], variants: Sequence[StartupVariant] = ()) -> Stage:
     every = interleave_families(trials)
     warm = tuple(trial for trial in every if trial.warm)
     cold = [trial for trial in every if not trial.warm]
-    return Stage(warm, tuple(_by_worth([*cold, *causes])))
+    return Stage(warm, tuple(_by_worth([*cold, *variants])))
 
 
 def is_classic(item: FreshItem) -> bool:

@@ -222,13 +222,13 @@ VARIANTS: tuple[StartupVariant, ...] = (
 
 
 _TALKATIVE = tuple(
-    cause for cause in VARIANTS if cause.name.startswith(("verbose", "warnings", "colour"))
+    variant for variant in VARIANTS if variant.name.startswith(("verbose", "warnings", "colour"))
 )
 
 
 def _apply_all(launch: Launch) -> Launch:
-    for cause in _TALKATIVE:
-        launch = cause.change(launch)
+    for variant in _TALKATIVE:
+        launch = variant.change(launch)
     return launch
 
 
@@ -244,4 +244,4 @@ each part is, except for a server that one of them silences."""
 
 def find_variant(name: str) -> StartupVariant | None:
     """Return the variant of this name."""
-    return next((cause for cause in (*VARIANTS, TOGETHER) if cause.name == name), None)
+    return next((variant for variant in (*VARIANTS, TOGETHER) if variant.name == name), None)
