@@ -63,7 +63,7 @@ _CLASSIC_SHARE, _WARM_SHARE, _MORE_SHARE, _ALL = 0.7, 0.85, 0.9, 1.0
 further screening, everything. The rest stays for confirmation and for fresh processes."""
 _COUNTED = ("act-twice", "act-missing")
 """Rules that count effects. Counts are reliable in fresh processes only."""
-_TRIES = 2
+_CROWD_REPEATS = 2
 """Runs that may repeat a loss of replies: a race does not show every time."""
 _FEWEST_AHEAD, _MOST_AHEAD = 2, 8
 """Bounds of the servers started ahead: two hide a short start; each one more takes memory."""
@@ -157,24 +157,24 @@ class _GateRun:
     def run(self, crashes: Path) -> Reason:
         """Run everything until the time budget is spent; return how the run ended."""
         self.servers.keep_spares(count_spares(self.facts))
-        todo = plan_trials(self.maker, self.budget, self.numbers, crashes)
-        for stage in (todo.classic, todo.rest):
+        plan = plan_trials(self.maker, self.budget, self.numbers, crashes)
+        for stage in (plan.classic, plan.rest):
             self.planned.add_planned([*stage.cold, *stage.warm])
         command = shown_command(self.servers.launch, self.artifacts.hide)
         try:
-            self.listener(RunStarted(self.facts, command, tuple(self.servers.blind), len(todo)))
-            return self._run_until_lost(todo)
+            self.listener(RunStarted(self.facts, command, tuple(self.servers.blind), len(plan)))
+            return self._run_until_lost(plan)
         except KeyboardInterrupt:
             return "interrupted"
         finally:
             self.pipelined.close()
             self.startup.close()
 
-    def _run_until_lost(self, todo: Plan) -> Reason:
+    def _run_until_lost(self, plan: Plan) -> Reason:
         """Run all stages; stop where the server can no longer be started or opened."""
         try:
             self._run_smoke()
-            return "done" if self._run_stages(todo) else "budget"
+            return "done" if self._run_stages(plan) else "budget"
         except TargetError as error:
             self.lost = self.artifacts.hide.text(str(error))
             if self.pipelined.last:
@@ -223,7 +223,7 @@ class _GateRun:
         if not charges:
             return
         # A loss may depend on a race: one repetition in two further starts confirms it.
-        again = {c.finding.signature for _ in range(_TRIES) for c in self._repeat_crowd()}
+        again = {c.finding.signature for _ in range(_CROWD_REPEATS) for c in self._repeat_crowd()}
         for charge in charges:
             if charge.finding.signature in again:
                 self.triage.file_finding(Confirmed(charge, prepared, seen))
@@ -261,19 +261,19 @@ class _GateRun:
         )
         self.triage.file_finding(confirmed, launch=started.launch)
 
-    def _run_stages(self, todo: Plan) -> bool:
+    def _run_stages(self, plan: Plan) -> bool:
         """Run the classic inputs, then the rest; return whether all ran.
 
         Suspects of the first screening are confirmed only after the second, so that every classic
         input runs before the time budget is spent.
         """
-        screened = self._screen_trials(todo.classic.warm)
-        left = self._run_in_fresh_processes(self._list_fresh(todo.classic), _CLASSIC_SHARE)
-        screened = self._screen_trials(todo.rest.warm) and screened
+        screened = self._screen_trials(plan.classic.warm)
+        left = self._run_in_fresh_processes(self._list_fresh(plan.classic), _CLASSIC_SHARE)
+        screened = self._screen_trials(plan.rest.warm) and screened
         self.triage.confirm_suspects()
-        left = self._run_in_fresh_processes([*left, *self._list_fresh(todo.rest)])
+        left = self._run_in_fresh_processes([*left, *self._list_fresh(plan.rest)])
         templates = Templates(self.numbers)
-        stages = iter(todo.more)
+        stages = iter(plan.more)
         while not self._is_budget_spent(_ALL) and (more := next(stages, None)) is not None:
             self._screen_trials(more.warm, templates)
             self.triage.confirm_suspects()
@@ -290,21 +290,21 @@ class _GateRun:
         return stage.cold if self._shares_servers else stage.all_cold()
 
     def _screen_trials(self, trials: Iterable[Trial], templates: Templates | None = None) -> bool:
-        """Run trials in a pipelined server, within a share of the budget; return whether all
-        ran.
-        """
+        """Run trials in a pipelined server within a share of the budget; return if all ran."""
         if not self._shares_servers:
             return True
         left: set[int | None] = {None}
 
-        def made() -> Iterator[PreparedTrial]:
+        def prepare_all() -> Iterator[PreparedTrial]:
             for trial in trials:
                 left.add(trial.number)
                 yield self._prepare_trial(trial)
             left.discard(None)
 
         late = partial(self._is_budget_spent, _MORE_SHARE if templates else _WARM_SHARE)
-        for prepared, seen in self.pipelined.screen_trials(made(), late, templates=templates):
+        for prepared, seen in self.pipelined.screen_trials(
+            prepare_all(), late, templates=templates
+        ):
             trial = template_of(prepared).trial
             if not trial.origin:
                 left.discard(trial.number)

@@ -82,16 +82,16 @@ def judge_trial(
     state is not judged and effects are counted only where they carry a name. ``most`` is the
     highest count of each unnamed effect in good sessions.
     """
-    bench = _TrialJudge(prepared, seen, facts, control)
+    judge = _TrialJudge(prepared, seen, facts, control)
     charges = [
-        *bench.judge_replies(),
-        *bench.judge_effects(),
-        *bench.judge_stdout(),
-        *bench.judge_liveness(),
-        *(bench.judge_state() if control else ()),
+        *judge.judge_replies(),
+        *judge.judge_effects(),
+        *judge.judge_stdout(),
+        *judge.judge_liveness(),
+        *(judge.judge_state() if control else ()),
     ]
     if control and seen.fresh and not has_acted(charges):
-        charges += bench.judge_unnamed_effects(most or Counter())
+        charges += judge.judge_unnamed_effects(most or Counter())
     first: dict[str, Charge] = {}
     for charge in charges:
         first.setdefault(charge.finding.signature, charge)
