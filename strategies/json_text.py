@@ -168,37 +168,35 @@ class _Writer:
         self.words = words
         self.lone = lone_surrogates
         self.duplicates = duplicates
-        self.scalars = {"literal": self.literal, "number": self.number, "string": self.string}
+        self.scalars = {"literal": self.literal, "number": number, "string": self.string}
         # White space is a property of the whole text: that keeps compact texts cheap.
         self.gaps: Sequence[bytes] = _SPACES if source.chance(1, 3) else ()
 
     def gap(self) -> bytes:
         return self.source.choice(self.gaps) if self.gaps else b""
 
-    def body(self) -> bytes:
-        return string(self.source, self.words, lone_surrogates=self.lone)
+    def body(self, source: Source) -> bytes:
+        return string(source, self.words, lone_surrogates=self.lone)
 
-    def literal(self) -> bytes:
-        return self.source.choice(_LITERALS)
+    def literal(self, source: Source) -> bytes:
+        return source.choice(_LITERALS)
 
-    def number(self) -> bytes:
-        return number(self.source)
+    def string(self, source: Source) -> bytes:
+        return b'"%b"' % self.body(source)
 
-    def string(self) -> bytes:
-        return b'"%b"' % self.body()
-
-    def value(self, budget: int) -> bytes:
-        kind = self.source.choice(_SCALARS if budget < _ROOM else _VALUES)
+    def value(self, source: Source, budget: int) -> bytes:
+        kind = source.choice(_SCALARS if budget < _ROOM else _VALUES)
         # Null takes no further choice, as what takes the fewest is what Hypothesis shrinks to.
         if kind == "null":
             return b"null"
         if kind == "array":
-            return b"[%b]" % self.joined([self.value(share) for share in self.shares(budget)])
-        return self.object(budget) if kind == "object" else self.scalars[kind]()
+            shares = self.shares(source, budget)
+            return b"[%b]" % self.joined([self.value(source.split(), share) for share in shares])
+        return self.object(source, budget) if kind == "object" else self.scalars[kind](source)
 
-    def shares(self, budget: int) -> list[int]:
+    def shares(self, source: Source, budget: int) -> list[int]:
         """How ``budget`` is spread over the items of a container: evenly, over a few."""
-        count = self.source.integer(0, min(8, 1 + budget // 12))
+        count = source.integer(0, min(8, 1 + budget // 12))
         return [budget // count - 2] * count if count else []
 
     def joined(self, items: list[bytes]) -> bytes:
@@ -208,23 +206,24 @@ class _Writer:
         spaced = [self.gap() + item + self.gap() for item in items]
         return b",".join(spaced) if spaced else self.gap()
 
-    def object(self, budget: int) -> bytes:
+    def object(self, source: Source, budget: int) -> bytes:
         names: list[bytes] = []
         members: list[bytes] = []
-        for share in self.shares(budget):
-            names.append(self.name(names))
+        for share in self.shares(source, budget):
+            part = source.split()
+            names.append(self.name(part, names))
             colon = self.gap() + b":" + self.gap() if self.gaps else b":"
-            members.append(b'"%b"%b%b' % (names[-1], colon, self.value(share - 6)))
+            members.append(b'"%b"%b%b' % (names[-1], colon, self.value(part, share - 6)))
         return b"{%b}" % self.joined(members)
 
-    def name(self, taken: list[bytes]) -> bytes:
+    def name(self, source: Source, taken: list[bytes]) -> bytes:
         """A name, which may repeat one of ``taken`` only if the text may have duplicates."""
         if self.duplicates:
-            if taken and self.source.chance(1, 8):
-                again = self.source.choice(taken)
-                return again if self.source.chance(1, 2) else _respelled(self.source, again)
-            return self.body()
-        body = self.body()
+            if taken and source.chance(1, 8):
+                again = source.choice(taken)
+                return again if source.chance(1, 2) else _respelled(source, again)
+            return self.body(source)
+        body = self.body(source)
         # A bare name can equal no numbered one, as none that starts with a digit stays bare.
         if body in taken or b"\\" in body or body[:1].isdigit():
             return b"%d_%b" % (len(taken), body)
@@ -232,7 +231,7 @@ class _Writer:
 
     def nested(self, budget: int) -> bytes:
         depth = min(self.source.choice(_DEPTHS), 1 + budget // 4)
-        inner = self.value(budget)
+        inner = self.value(self.source.split(), budget)
         if depth == 1:
             return inner
         if self.source.chance(1, 2):
@@ -242,9 +241,9 @@ class _Writer:
     def large(self, size: int) -> bytes:
         """A text of many pieces, so that megabytes cost little: the pieces repeat."""
         form = self.source.choice(_FORMS)
-        pieces = [self.value(_PIECE // 4) for _ in range(_PIECES)]
+        pieces = [self.value(self.source.split(), _PIECE // 4) for _ in range(_PIECES)]
         if form == "string":
-            body = b"".join([self.body() for _ in range(_PIECES)]) or b"a"
+            body = b"".join([self.body(self.source.split()) for _ in range(_PIECES)]) or b"a"
             return b'"%b"' % (body * (size // len(body)))
         if form == "space":
             return pieces[0] + self.source.choice(_SPACES[3:]) * (size // 2)

@@ -117,7 +117,7 @@ def _arguments(source: Source, form: _Form) -> list[Member]:
     # choices would be what Hypothesis shrinks to, in place of the plainest one.
     chosen = source.integer(0, _SETS)
     return [
-        (part.name, part.make(source))
+        (part.name, part.make(source.split()))
         for at, part in enumerate(form.parts)
         if part.required or chosen >> at & 1
     ]

@@ -25,17 +25,19 @@ def server_session(
     Results and errors answer requests of ids 1, 2, ... in order, or out of it. Without ``damage``
     every line is one that the version permits. Raises whatever ``damage`` raises.
     """
+    damaging = source.split()
     frames = _opening(source, version)
     for number in range(source.integer(1, 5)):
-        sort = source.choice(_SORTS)
+        part = source.split()
+        sort = part.choice(_SORTS)
         if not kinds(version, "server-to-client", sort):
             sort = "result"
-        made = message(source, version, "server-to-client", sort=sort, ident=b"%d" % (number + 1))
+        made = message(part, version, "server-to-client", sort=sort, ident=b"%d" % (number + 1))
         frames.append(made.frame())
     cuts: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     if damage is not None and source.chance(7, 8):
-        frames, cuts, names = damage(source, frames, version)
+        frames, cuts, names = damage(damaging, frames, version)
     return Case(tuple(frames), cuts, version, "server-to-client", names)
 
 

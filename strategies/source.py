@@ -12,11 +12,11 @@ import random
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-__all__ = ["RandomSource", "Source"]
+__all__ = ["ALPHABETS", "RandomSource", "Source"]
 
 T = TypeVar("T")
 
-_ALPHABETS: tuple[tuple[int, int], ...] = (
+ALPHABETS: tuple[tuple[int, int], ...] = (
     (0x20, 0x7E),
     (0x61, 0x7A),
     (0x00, 0x7F),
@@ -33,6 +33,12 @@ _EXACT_FLOAT_RANGE = 1 << 48
 
 class Source(Protocol):
     """The only thing a grammar function may take its choices from."""
+
+    def split(self) -> Source:
+        """A source for one part of what is made, such as a frame or a JSON value.
+
+        The choices of a part shrink without a change to other parts. ``self`` may be given back.
+        """
 
     def choice(self, options: Sequence[T]) -> T:
         """One of ``options``, all equally likely; raises IndexError if there are none."""
@@ -65,6 +71,9 @@ class RandomSource:
         self._random = generator.random
         self._bits = generator.getrandbits
 
+    def split(self) -> RandomSource:
+        return self
+
     def choice(self, options: Sequence[T]) -> T:
         return options[int(self._random() * len(options))]
 
@@ -88,7 +97,7 @@ class RandomSource:
         return self._random() * denominator < numerator
 
     def text(self, max_size: int) -> str:
-        low, high = self.choice(_ALPHABETS)
+        low, high = self.choice(ALPHABETS)
         draw, span = self._random, high - low + 1
         size = int(draw() * (max_size + 1))
         return "".join([chr(low + int(draw() * span)) for _ in range(size)])
