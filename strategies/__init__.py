@@ -7,15 +7,18 @@ as Hypothesis strategies, which shrink.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_args
 
-from wirefence.strategies.damage import apply_damage
+from wirefence.strategies.damage import Expect, apply_damage
+from wirefence.strategies.damaged_frames import DamagedFrame, choose_operators, damaged_frame
 from wirefence.strategies.json_text import json_text
 from wirefence.strategies.mcp import message
 from wirefence.strategies.mcp_message import Message
 from wirefence.strategies.records import VERSIONS, Case, Direction, Frame, Version
+from wirefence.strategies.server_sessions import server_session
 from wirefence.strategies.sessions import Damage, frame, session
 from wirefence.strategies.source import RandomSource, Source
 
@@ -25,20 +28,28 @@ if TYPE_CHECKING:
 __all__ = [
     "VERSIONS",
     "Case",
+    "DamagedFrame",
     "Direction",
+    "Expect",
     "Frame",
+    "Message",
     "RandomSource",
     "Source",
     "Version",
+    "damaged_frames",
     "frames",
     "from_grammar",
     "json_texts",
     "messages",
+    "server_sessions",
     "sessions",
 ]
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+_NEWEST_FIRST: tuple[Version, ...] = VERSIONS[::-1]
+"""The simplest version comes first, and only the newest has no handshake."""
 
 
 def from_grammar(
@@ -51,8 +62,13 @@ def from_grammar(
     return strategy
 
 
-def _one(source: Source, version: Version | None) -> Version:
-    return source.choice(VERSIONS) if version is None else version
+def _choose(source: Source, version: Version | None) -> Version:
+    return source.choice(_NEWEST_FIRST) if version is None else version
+
+
+def _check(name: str, value: str | None, allowed: Sequence[str]) -> None:
+    if value is not None and value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
 
 
 def json_texts(*, size: int | None = None, lone_surrogates: bool = False) -> SearchStrategy[bytes]:
@@ -63,19 +79,62 @@ def json_texts(*, size: int | None = None, lone_surrogates: bool = False) -> Sea
 def messages(
     version: Version | None = None, direction: Direction = "client-to-server"
 ) -> SearchStrategy[Message]:
-    """Valid MCP messages of ``version``, or of any: see :func:`strategies.mcp.message`."""
+    """Valid MCP messages of ``version``, or of any: see :func:`strategies.mcp.message`.
+
+    Raises ValueError for a version or direction that does not exist.
+    """
+    _check("version", version, VERSIONS)
+    _check("direction", direction, get_args(Direction))
 
     def grammar(source: Source) -> Message:
-        return message(source, _one(source, version), direction)
+        return message(source, _choose(source, version), direction)
 
     return from_grammar(grammar)
 
 
 def frames(version: Version | None = None, nonce: str = "a") -> SearchStrategy[Frame]:
-    """Good frames for a ready session: see :func:`wirefence.strategies.sessions.frame`."""
+    """Good frames for a ready session: see :func:`wirefence.strategies.sessions.frame`.
+
+    Raises ValueError for a version that does not exist.
+    """
+    _check("version", version, VERSIONS)
 
     def grammar(source: Source) -> Frame:
-        return frame(source, _one(source, version), nonce)
+        return frame(source, _choose(source, version), nonce)
+
+    return from_grammar(grammar)
+
+
+def damaged_frames(
+    version: Version | None = None,
+    direction: Direction = "client-to-server",
+    *,
+    damage: str | Sequence[str] | None = None,
+    expect: Expect | None = None,
+) -> SearchStrategy[DamagedFrame]:
+    """Good frames of ``version``, or of any, each with one damage done to it.
+
+    ``damage`` names operators or families of them, ``expect`` keeps those whose result must be
+    rejected (``"reject"``), must be accepted (``"accept"``) or depends (``"profile"``). Damage that
+    takes readers long is done only if it is named. Raises ValueError for an argument that means
+    nothing, and if no damage is left.
+    """
+    _check("version", version, VERSIONS)
+    _check("direction", direction, get_args(Direction))
+    _check("expect", expect, get_args(Expect))
+    names = (damage,) if isinstance(damage, str) else damage if damage is None else tuple(damage)
+    versions = _NEWEST_FIRST if version is None else (version,)
+    fitting = [
+        (each, operators)
+        for each in versions
+        if (operators := choose_operators(names, each, direction, expect))
+    ]
+    if not fitting:
+        raise ValueError(f"no damage of {damage!r} that is {expect!r} fits one frame of {version}")
+
+    def grammar(source: Source) -> DamagedFrame:
+        chosen, operators = source.choice(fitting)
+        return damaged_frame(source, chosen, operators, direction)
 
     return from_grammar(grammar)
 
@@ -85,12 +144,43 @@ def sessions(
 ) -> SearchStrategy[Case]:
     """Whole sessions of ``version``, or of any: see :func:`wirefence.strategies.sessions.session`.
 
-    ``damage`` is that of ``strategies.damage`` unless another is given; ``None`` is none. This
+    ``damage`` is that of ``strategies.damage`` unless another is given; ``None`` is none. One in
+    sixteen holds the damaged frames alone, without a handshake: what fails shrinks to those where
+    no other frame has a part in it. Raises ValueError for a version that does not exist. This
     function takes the place of the module as an attribute of the package: import from the module
     by ``from wirefence.strategies.sessions import session``.
     """
+    _check("version", version, VERSIONS)
 
     def grammar(source: Source) -> Case:
-        return session(source, _one(source, version), damage=damage, prefix=prefix)
+        chosen = _choose(source, version)
+        whole = source.chance(15, 16)
+        case = session(source, chosen, damage=damage, prefix=prefix)
+        return case if whole else _drop_good_frames(case)
 
     return from_grammar(grammar)
+
+
+def server_sessions(
+    version: Version | None = None, *, damage: Damage | None = apply_damage
+) -> SearchStrategy[Case]:
+    """What a server writes in a session: see :func:`strategies.server_sessions.server_session`.
+
+    ``version`` and ``damage`` are those of :func:`sessions`; one in sixteen holds the damaged
+    frames alone. Like ``sessions``, the name is that of a module too.
+    """
+    _check("version", version, VERSIONS)
+
+    def grammar(source: Source) -> Case:
+        chosen = _choose(source, version)
+        whole = source.chance(15, 16)
+        case = server_session(source, chosen, damage=damage)
+        return case if whole else _drop_good_frames(case)
+
+    return from_grammar(grammar)
+
+
+def _drop_good_frames(case: Case) -> Case:
+    """The damaged frames alone; the case itself where damage lies between frames, or is none."""
+    damaged = tuple(frame for frame in case.frames if frame.damage)
+    return case if case.damage or case.cuts or not damaged else replace(case, frames=damaged)
