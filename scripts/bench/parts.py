@@ -11,7 +11,12 @@ import random
 import time
 from collections.abc import Callable
 from itertools import islice
+from typing import TypeVar
 
+import hypothesis
+from hypothesis.strategies import SearchStrategy
+
+from wirefence import strategies
 from wirefence.fuzz.examination.cases import block
 from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.oracles.session import judge_session
@@ -27,6 +32,8 @@ from wirefence.targets.parsers.outcomes import dangerous, outcomes
 
 __all__ = ["as_table", "as_text", "measure"]
 
+T = TypeVar("T")
+
 _ROUNDS = 5
 _MILLION = 1_000_000
 
@@ -37,6 +44,11 @@ def measure() -> dict[str, object]:
         "grammar, frames/s": _grammar(),
         "grammar, damaged sessions/s": _damaged(),
         "grammar, JSON texts/s": _texts(),
+        "Hypothesis, frames/s in sessions": _hypothesis(strategies.sessions(), _count_frames),
+        "Hypothesis, single frames/s": _hypothesis(strategies.frames(), _count_one),
+        "Hypothesis, damaged frames/s": _hypothesis(strategies.damaged_frames(), _count_one),
+        "Hypothesis, JSON texts/s": _hypothesis(strategies.json_texts(), _count_one),
+        "Hypothesis, integers/s (its own cost)": _hypothesis(_INTEGERS, _count_one),
         "judge, frames/s": _judge(_good),
         "judge, frames/s of about 300 bytes": _judge(_longer),
         "judge, frames/s of 300 bytes and 60 values": _judge(_dense),
@@ -73,6 +85,43 @@ def _damaged() -> float:
 def _texts() -> float:
     source = RandomSource(random.Random(1))
     return _best(lambda: sum(1 for _ in range(5_000) if json_text(source)))
+
+
+_INTEGERS = hypothesis.strategies.integers(0, _MILLION)
+
+
+def _count_frames(case: Case) -> int:
+    return len(case.frames)
+
+
+def _count_one(_: object) -> int:
+    return 1
+
+
+def _hypothesis(strategy: SearchStrategy[T], count: Callable[[T], int]) -> float:
+    """What Hypothesis makes of a strategy, where the test itself does nothing."""
+    quiet = hypothesis.settings(
+        max_examples=1_000,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+
+    def work() -> int:
+        made = 0
+
+        @hypothesis.seed(1)
+        @quiet
+        @hypothesis.given(strategy)
+        def draw(each: T) -> None:
+            nonlocal made
+            made += count(each)
+
+        draw()
+        return made
+
+    return _best(work)
 
 
 def _judge(make: Callable[[RandomSource], Case]) -> float:
