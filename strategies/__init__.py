@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_args
 
 from wirefence.strategies.damage import Expect, apply_damage
-from wirefence.strategies.damaged_frames import DamagedFrame, choose_operators, damaged_frame
+from wirefence.strategies.damaged_frames import DamagedFrame, damaged_frame, find_fits
 from wirefence.strategies.json_text import json_text
 from wirefence.strategies.mcp import message
 from wirefence.strategies.mcp_message import Message
@@ -124,19 +124,11 @@ def damaged_frames(
     _check("expect", expect, get_args(Expect))
     names = (damage,) if isinstance(damage, str) else damage if damage is None else tuple(damage)
     versions = _NEWEST_FIRST if version is None else (version,)
-    fitting = [
-        (each, operators)
-        for each in versions
-        if (operators := choose_operators(names, each, direction, expect))
-    ]
-    if not fitting:
-        raise ValueError(f"no damage of {damage!r} that is {expect!r} fits one frame of {version}")
-
-    def grammar(source: Source) -> DamagedFrame:
-        chosen, operators = source.choice(fitting)
-        return damaged_frame(source, chosen, operators, direction)
-
-    return from_grammar(grammar)
+    fits = find_fits(names, versions, direction, expect)
+    if not fits:
+        given = f"damage={damage!r}, expect={expect!r}, {version or 'any version'}, {direction}"
+        raise ValueError(f"no damage fits one frame: {given}")
+    return from_grammar(damaged_frame, fits, direction)
 
 
 def sessions(

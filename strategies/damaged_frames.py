@@ -15,12 +15,16 @@ from wirefence.strategies.damage import FAMILIES, OPERATORS, Expect, Operator, S
 from wirefence.strategies.damage.hosts import CALL
 from wirefence.strategies.mcp import message
 from wirefence.strategies.records import Direction, Frame, Version
-from wirefence.strategies.sessions import frame
+from wirefence.strategies.sessions import frame, handshake
 from wirefence.strategies.source import RandomSource, Source
 
-__all__ = ["DamagedFrame", "choose_operators", "damaged_frame"]
+__all__ = ["DamagedFrame", "Fit", "damaged_frame", "find_fits"]
+
+Fit = tuple[Operator, tuple[Version, ...]]
+"""An operator and the versions that have a frame with a place for it, simplest first."""
 
 _ACTION = "a"
+_HOST = "host"
 _TRIES = 200
 _CLIENT_ONLY = frozenset(
     f"confuse-{member}"
@@ -55,19 +59,16 @@ class DamagedFrame:
 
 
 def damaged_frame(
-    source: Source,
-    version: Version,
-    operators: Sequence[Operator],
-    direction: Direction = "client-to-server",
+    source: Source, fits: Sequence[Fit], direction: Direction = "client-to-server"
 ) -> DamagedFrame:
-    """One good frame with the damage of one of ``operators``.
+    """One good frame with one of the damages that :func:`find_fits` gave for ``direction``.
 
-    Each operator must be one that :func:`choose_operators` gives for this version and direction.
     A frame that has no place for the damage is replaced by one that has. Raises IndexError if
-    ``operators`` is empty, and ValueError if the operator fits no frame.
+    ``fits`` is empty, and ValueError if it is for another direction.
     """
     part = source.split()
-    operator = part.choice(operators)
+    operator, versions = part.choice(fits)
+    version = part.choice(versions)
     raw = _damage(part, operator, _good_frame(source.split(), version, direction), version)
     if raw is None:
         host = _find_host(operator, version, direction)
@@ -102,8 +103,9 @@ def _find_host(operator: Operator, version: Version, direction: Direction) -> Fr
     """A good frame that has a place for the damage; None if none was found."""
     source = RandomSource(0)
     if direction == "client-to-server":
-        line = (operator.host or CALL)(version, _ACTION)
-        candidates = [] if line is None else [Frame(line + b"\n", _ACTION)]
+        line = (operator.host or CALL)(version, _HOST)
+        candidates = [] if line is None else [Frame(line + b"\n", _HOST)]
+        candidates += handshake(source, version)
     else:
         candidates = [_good_frame(source, version, direction) for _ in range(_TRIES)]
     for good in candidates:
@@ -113,10 +115,13 @@ def _find_host(operator: Operator, version: Version, direction: Direction) -> Fr
 
 
 @lru_cache(maxsize=256)
-def choose_operators(
-    damage: tuple[str, ...] | None, version: Version, direction: Direction, expect: Expect | None
-) -> tuple[Operator, ...]:
-    """The operators that damage one frame of ``version`` sent in ``direction``.
+def find_fits(
+    damage: tuple[str, ...] | None,
+    versions: tuple[Version, ...],
+    direction: Direction,
+    expect: Expect | None,
+) -> tuple[Fit, ...]:
+    """The operators that damage one frame sent in ``direction``, each with those of ``versions``.
 
     ``damage`` are names of operators or families; without it all are meant, but for heavy ones.
     ``expect`` keeps those that say so of their result. Operators that need a whole session are
@@ -126,14 +131,14 @@ def choose_operators(
     unknown = [name for name in damage or () if name not in known]
     if unknown:
         raise ValueError(f"no damage operator or family is named {unknown[0]!r}")
-    return tuple(
-        operator
+    named = [
+        (operator, tuple(each for each in versions if _find_host(operator, each, direction)))
         for operator in OPERATORS
         if not operator.session
         and _is_named(operator, damage)
         and expect in (None, _expect(operator, direction))
-        and _find_host(operator, version, direction) is not None
-    )
+    ]
+    return tuple((operator, fitting) for operator, fitting in named if fitting)
 
 
 def _is_named(operator: Operator, damage: tuple[str, ...] | None) -> bool:

@@ -30,11 +30,12 @@ __all__ = ["HypothesisSource", "from_grammar"]
 T = TypeVar("T")
 P = ParamSpec("P")
 
-_CELL = 16
-"""Bytes of a cell: few parts take more choices than that, and most take far fewer."""
+_CELL = 8
+"""Bytes of a cell: most parts take fewer choices than that. A longer one goes on in another."""
 
-_PAGE = 8 * _CELL
-"""Bytes of one draw: enough for most JSON texts and frames."""
+_PAGE = 4 * _CELL
+"""Bytes of one draw. Longer pages are faster, but bytes that nothing uses cost the shrinker a step
+each, and it takes 500 at most."""
 
 _PAGES = st.binary(min_size=_PAGE, max_size=_PAGE)
 
@@ -114,11 +115,12 @@ class HypothesisSource:
     def _below(self, count: int) -> int:
         """One of ``range(count)``; 0 is the simplest."""
         if count <= _DIGITS:
+            # One option takes a byte too: more or fewer options must not move later choices.
             at = self._at
-            if at < len(self._cell) and count > 1:  # most choices, without a further call
+            if at < len(self._cell):  # most choices, without a further call
                 self._at = at + 1
                 return (self._cell[at] - 1) * count // _DIGITS
-            return self._byte() * count // _DIGITS if count > 1 else 0
+            return self._byte() * count // _DIGITS
         value, span = self._byte(), _DIGITS
         while span < count:
             value, span = value * _DIGITS + self._byte(), span * _DIGITS

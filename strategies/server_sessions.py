@@ -26,7 +26,7 @@ def server_session(
     every line is one that the version permits. Raises whatever ``damage`` raises.
     """
     damaging = source.split()
-    frames = _opening(source, version)
+    frames = _opening(source.split(), version)
     for number in range(source.integer(1, 5)):
         part = source.split()
         sort = part.choice(_SORTS)
@@ -36,7 +36,7 @@ def server_session(
         frames.append(made.frame())
     cuts: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
-    if damage is not None and source.chance(7, 8):
+    if damage is not None and damaging.chance(7, 8):
         frames, cuts, names = damage(damaging, frames, version)
     return Case(tuple(frames), cuts, version, "server-to-client", names)
 

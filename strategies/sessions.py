@@ -166,17 +166,17 @@ def session(
     no frame is rejected under the strict profile, though some requests are refused. With it, seven
     of eight sessions are damaged, or ``always`` each. Raises whatever ``damage`` raises.
     """
-    # Split before the frames: what damage chooses must not depend on how many there are.
+    # Split before the frames: what damage chooses must not depend on how many frames there are.
     damaging = source.split()
     ids = source.choice(_IDS)
-    frames = _opening(source, version, ids)
+    frames = _opening(source.split(), version, ids)
     base = len(frames)
     for number in range(source.integer(1, 5)):
         pair = (ids.at(base + 2 * number), ids.at(base + 2 * number + 1))
         frames.append(_step(source.split(), version, f"{prefix}{number}", pair))
     cuts: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
-    if damage is not None and (always or source.chance(7, 8)):
+    if damage is not None and (always or damaging.chance(7, 8)):
         frames, cuts, names = damage(damaging, frames, version)
     elif source.chance(1, 8):
         cuts = _cuts(source, sum([len(frame.raw) for frame in frames]))

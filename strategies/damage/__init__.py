@@ -94,7 +94,7 @@ def apply_damage(
         # Cuts count bytes, so nothing may move the bytes after they are set.
         if not damaged.frames or damaged.cuts:
             break
-        damaged, name = _once(source, damaged, version, operator)
+        damaged, name = _once(source.split(), damaged, version, operator)
         names += [name] if name else []
         operator = None
     return list(damaged.frames), damaged.cuts, tuple(dict.fromkeys(names))
