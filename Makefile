@@ -34,7 +34,7 @@ types: setup
 	$(BIN)/mypy
 
 pytest: setup
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	WIREFENCE_PROFILE=$${WIREFENCE_PROFILE:-ci} $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 bench: setup ## measure the generator, the parsers, the judge and the gateway
 	@$(BIN)/python -m scripts.bench $(BENCH_ARGS)
