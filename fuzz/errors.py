@@ -1,4 +1,4 @@
-"""Errors for people: a sentence of cause and what to do next, never a traceback for bad input.
+"""Errors for users: cause and what to do next in one line, never a traceback for bad input.
 
 Exit codes of every command: 0 nothing found, 1 findings, 2 wrong usage, a target that cannot start
 or a report that cannot be written, 3 a failure of Wirefence itself.
@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["FOUND", "NOTHING", "OWN_FAILURE", "USAGE", "StartError", "UsageError", "missing"]
+__all__ = [
+    "FOUND",
+    "NOTHING",
+    "OWN_FAILURE",
+    "USAGE",
+    "StartError",
+    "UsageError",
+    "make_missing_module_error",
+]
 
 NOTHING = 0
 FOUND = 1
@@ -16,8 +24,8 @@ USAGE = 2
 OWN_FAILURE = 3
 
 
-class _SaidError(Exception):
-    """An error that people are told in a sentence: ``cause``, and ``hint``, what to do next."""
+class _MessageError(Exception):
+    """An error that is printed as one line: ``cause``, and ``hint``, what to do next."""
 
     def __init__(self, cause: str, hint: str) -> None:
         super().__init__(f"{cause}; {hint}")
@@ -25,16 +33,16 @@ class _SaidError(Exception):
         self.hint = hint
 
 
-class UsageError(_SaidError):
-    """Something the user gave cannot be used."""
+class UsageError(_MessageError):
+    """Something that the user gave cannot be used."""
 
 
-class StartError(_SaidError):
-    """A process of our own did not come to its work, so it says nothing about any target."""
+class StartError(_MessageError):
+    """A worker process could not start its work, so there is no result for any target."""
 
 
-def missing(error: ModuleNotFoundError) -> UsageError:
-    """What an interpreter says that has our code and not what that needs."""
+def make_missing_module_error(error: ModuleNotFoundError) -> UsageError:
+    """Return the error for an interpreter that lacks a dependency."""
     return UsageError(
         f"this Python ({sys.executable}) has no {error.name}",
         "run make setup and .venv/bin/wirefence, or install requirements.txt",

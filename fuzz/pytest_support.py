@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from wirefence.fuzz.crashes.render import replayed
-from wirefence.fuzz.crashes.replay import replay
-from wirefence.fuzz.crashes.rerun import Runners, Subject, subject_of
+from wirefence.fuzz.crashes.render import format_replay
+from wirefence.fuzz.crashes.replay import replay_reproducer
+from wirefence.fuzz.crashes.rerun import CaseRunners, Subject, make_subject
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.examination.cases import generate_block
 from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.fuzz.examination.plan import both_policies
 from wirefence.fuzz.gate.records import NominatedTool, Options, Report
@@ -50,7 +50,7 @@ def _in_a_sentence(hide: Redactor) -> Iterator[None]:
     try:
         yield
     except (TargetError, UsageError) as error:
-        pytest.fail(hide.text(str(error)), pytrace=False)
+        pytest.fail(hide.redact_text(str(error)), pytrace=False)
 
 
 @dataclass(slots=True)
@@ -63,18 +63,18 @@ class Replays:
     target: str
     command: str
     patience: float
-    _runners: dict[str, Runners] = field(default_factory=dict)
+    _runners: dict[str, CaseRunners] = field(default_factory=dict)
 
     def replay(self, path: Path) -> tuple[bool, str]:
         """Whether a reproducer did what is expected of it, and a text for people."""
         try:
             check_readers()
-            entry = Entry(path, *Store(path.parent.parent).get(path))
+            entry = Entry(path, *Store(path.parent.parent).read_finding(path))
             runners = self._for(self._subject(entry))
         except UsageError as error:
             return False, f"{error.cause}; {error.hint}"
-        said = replay(entry, runners, own=not (self.target or self.command))
-        return said.expected, replayed(said)
+        said = replay_reproducer(entry, runners, own=not (self.target or self.command))
+        return said.expected, format_replay(said)
 
     def _subject(self, entry: Entry) -> Subject:
         if self.target:
@@ -82,12 +82,12 @@ class Replays:
         if self.command:
             launch = Launch(_words(self.command))
             return Subject(entry.metadata.target, launch, options=entry.metadata.options)
-        return subject_of(entry.metadata)
+        return make_subject(entry.metadata)
 
-    def _for(self, subject: Subject) -> Runners:
+    def _for(self, subject: Subject) -> CaseRunners:
         key = repr(subject)
         if key not in self._runners:
-            self._runners[key] = Runners(subject, patience=self.patience)
+            self._runners[key] = CaseRunners(subject, patience=self.patience)
         return self._runners[key]
 
     def close(self) -> None:
@@ -134,7 +134,7 @@ class Wirefence:
         nominee = NominatedTool(tool, arguments) if tool else None
         launch = Launch(command, dict(env or {}), cwd)
         chosen = Options(nominee=nominee, **options)
-        hide = Redactor.of(launch)
+        hide = Redactor.for_launch(launch)
         with _in_a_sentence(hide):
             known = Baseline() if baseline is None else load_baseline(baseline)
             try:
@@ -168,10 +168,10 @@ class Wirefence:
             if each.policy in policies
         ]
         examiner = Examiner((), [targets])
-        made = (case for number in count() for case in block(seed, number))
+        made = (case for number in count() for case in generate_block(seed, number))
         found: dict[str, tuple[Finding, bytes]] = {}
         for case in islice(made, cases):
-            for each in examiner.examine(case):
+            for each in examiner.examine_case(case):
                 found.setdefault(each.signature, (each, case.data))
         if found:
             pytest.fail("\n".join(_told(found)), pytrace=False)

@@ -1,1 +1,1 @@
-"""Campaigns: workers that examine cases, and reports of what they found."""
+"""Campaigns: worker processes that examine cases, and reports of their findings."""

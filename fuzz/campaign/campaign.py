@@ -1,7 +1,7 @@
-"""The campaign: many cases, several processes, findings on disk before anything goes on.
+"""Run a campaign: many cases in several worker processes; save findings; replace dead workers.
 
-The key insight: the parent only saves and tells. It holds no case of its own, so killing it, or a
-worker, at any moment loses at most the cases in flight.
+The parent only saves and reports. It holds no case, so killing it, or a worker, at any moment loses
+at most the cases in flight.
 """
 
 from __future__ import annotations
@@ -15,11 +15,24 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wirefence.fuzz.campaign.worker import UNBEGUN, Batch, Share, give, in_flight, work
+from wirefence.fuzz.campaign.worker import (
+    UNBEGUN,
+    Batch,
+    Share,
+    find_case_in_flight,
+    run_worker,
+    write_orders,
+)
 from wirefence.fuzz.examination.events import Finished, Found, Listener, Progress, Started, Tally
-from wirefence.fuzz.examination.plan import Plan, build, target_names
-from wirefence.fuzz.processes.child import START, Failed, end_of, starting, unbegun
-from wirefence.fuzz.processes.hang_detector import Patience
+from wirefence.fuzz.examination.plan import Plan, build_examiner, target_names
+from wirefence.fuzz.processes.child import (
+    START,
+    ChildFailed,
+    make_early_death_error,
+    start_children,
+    wait_for_exit,
+)
+from wirefence.fuzz.processes.hang_detector import HangTimer
 from wirefence.fuzz.store.store import Store
 from wirefence.oracles.records import Finding, finding
 from wirefence.strategies.records import Case
@@ -28,24 +41,25 @@ from wirefence.targets.parsers.configs import library_versions
 from wirefence.targets.scratch import Scratch
 
 if TYPE_CHECKING:
-    from wirefence.fuzz.coverage.driver_scheduler import Guide
-    from wirefence.fuzz.coverage.store_watch import Watch
+    from wirefence.fuzz.coverage.driver_scheduler import DriverScheduler
+    from wirefence.fuzz.coverage.store_watch import StoreWatch
 
-__all__ = ["PATIENCE", "Budget", "campaign"]
+__all__ = ["PATIENCE", "Budget", "run_campaign"]
 
 PATIENCE = 60.0
-"""Seconds that one case may take before its process is ended and the case filed as a hang."""
+"""Seconds that one case may take before its process is killed and the case is saved as a hang."""
 
 _TICK = 0.5
-_HOPELESS = 16
+"""Seconds between two checks for dead and hanging workers."""
+_MAX_DEATHS = 16
 """Deaths in a row after which a worker is not replaced: a start costs more than many cases."""
-_HOPELESS_HANGS = 4
-"""The same where the last of them was a hang, which costs the whole patience."""
+_MAX_DEATHS_WITH_HANG = 4
+"""The same if the last of them was a hang, which costs the whole patience."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long to go on: seconds, or a number of generated cases; and with how many processes.
+    """How long to run (seconds, or a number of generated cases), and with how many processes.
 
     ``patience`` (seconds) bounds one case, so a campaign ends at most that much after ``seconds``.
     """
@@ -67,23 +81,23 @@ class _State:
     found: int = 0
     peak_bytes: int = 0
 
-    def take(self, batch: Batch, peak_bytes: int) -> None:
+    def record_batch(self, batch: Batch, peak_bytes: int) -> None:
         self.peak_bytes = max(self.peak_bytes, peak_bytes)
         for each, case in batch.found:
-            self.save(each, case)
+            self.save_finding(each, case)
         self.tally.add(batch.tally)
         self.listener(Progress(time.monotonic() - self.begun, self.tally, self.found))
 
-    def save(self, each: Finding, case: Case) -> None:
+    def save_finding(self, each: Finding, case: Case) -> None:
         if each.signature in self.known:
             return
-        path = self.store.save(each, case, versions=self.versions)
+        path = self.store.save_finding(each, case, versions=self.versions)
         self.known.add(each.signature)
         self.found += 1
         self.listener(Found(each, case, str(path)))
 
-    def learn(self, found: Sequence[Found]) -> None:
-        """Tell of findings that another process has put into the store."""
+    def record_found(self, found: Sequence[Found]) -> None:
+        """Report findings that another process has written to the store."""
         for each in found:
             if each.finding.signature not in self.known:
                 self.known.add(each.finding.signature)
@@ -96,39 +110,40 @@ class _Worker:
     share: Share
     process: BaseProcess
     pipe: Connection
-    patience: Patience
+    patience: HangTimer
     at: bytes = UNBEGUN
     hung: bool = False
     resting: bool = False
 
-    def rest(self, *, resting: bool) -> None:
-        """Let the process wait behind its case, or go on; what rests does not hang.
+    def set_resting(self, *, resting: bool) -> None:
+        """Pause the process after its current case, or let it continue; a resting worker cannot
+        hang.
 
-        A signal would stop it in the middle of a message, and us in reading that.
+        A signal would stop it in the middle of a message, and block the parent that reads it.
         """
         if resting != self.resting:
             self.resting = resting
             self.patience.restart()
             if resting:
-                self.share.rest.touch()
+                self.share.pause_file.touch()
             else:
-                self.share.rest.unlink(missing_ok=True)
+                self.share.pause_file.unlink(missing_ok=True)
 
-    def stuck(self, patience: float) -> bool:
-        """Whether the case in flight has been the same for longer than ``patience`` seconds."""
+    def is_hanging(self, patience: float) -> bool:
+        """Return whether the case in flight has run for longer than ``patience`` seconds."""
         at = self.share.marker.read_bytes()
         if at != self.at:
             self.at = at
             self.patience.restart()
         most = patience if at != UNBEGUN else max(START, patience)
-        return not self.resting and self.patience.over(most)
+        return not self.resting and self.patience.has_hung(most)
 
-    def gone(self) -> bool:
-        """Whether the process has ended, even if a child of it still holds the pipe open."""
+    def has_died(self) -> bool:
+        """Return whether the process has ended, even if a child of it still holds the pipe open."""
         return not self.process.is_alive() and not self.pipe.poll()
 
 
-def campaign(  # noqa: PLR0913 - the whole of a campaign's input, once
+def run_campaign(  # noqa: PLR0913 - all input of a campaign
     plan: Plan,
     budget: Budget,
     out: Path,
@@ -139,22 +154,22 @@ def campaign(  # noqa: PLR0913 - the whole of a campaign's input, once
 ) -> int:
     """Run ``given`` cases, then generated ones until the budget is spent; return new findings.
 
-    Findings go to ``out``, one for each signature; those already there or in ``known`` are not
-    new. Ctrl-C ends the campaign as a spent budget does. Raises UsageError where ``out`` cannot be
-    read or written, TargetError where a target cannot be used, StartError where a worker ends
-    before its first case, RuntimeError for a fault of ours.
+    Findings go to ``out``, one for each signature; those already there or in ``known`` are not new.
+    Ctrl-C ends the campaign like a spent budget. Raises UsageError if ``out`` cannot be read or
+    written, TargetError if a target cannot be used, StartError if a worker ends before its first
+    case, RuntimeError for an internal error.
     """
-    names = target_names(build(plan))
+    names = target_names(build_examiner(plan))
     store = Store(out)
-    store.prepare()
-    seen = store.signatures() | known
+    store.check_writable()
+    seen = store.read_signatures() | known
     state = _State(store, listener, seen, time.monotonic(), library_versions())
     listener(Started(plan.seed, names, budget.workers, len(seen), str(out)))
     with Scratch("campaign") as markers:
-        shares = _shares(budget, markers.path, given)
-        guided = _guided(plan, budget, store, frozenset(seen), lambda: state.found)
-        reason = _Fleet(plan, budget, state, guided).run(shares)
-    explored = guided.guide.explored() if guided else ()
+        shares = _split_shares(budget, markers.path, given)
+        guided = _make_guided(plan, budget, store, frozenset(seen), lambda: state.found)
+        reason = _WorkerPool(plan, budget, state, guided).run_shares(shares)
+    explored = guided.guide.report_progress() if guided else ()
     seconds = time.monotonic() - state.begun
     listener(Finished(seconds, state.tally, state.found, reason, explored, state.peak_bytes))
     return state.found
@@ -162,26 +177,28 @@ def campaign(  # noqa: PLR0913 - the whole of a campaign's input, once
 
 @dataclass(frozen=True, slots=True)
 class _Guided:
-    """The coverage-guided drivers, and the watch on what their processes find."""
+    """The coverage-guided drivers, and the watch on findings of their processes."""
 
-    guide: Guide
-    watch: Watch
+    guide: DriverScheduler
+    watch: StoreWatch
 
 
-def _guided(
+def _make_guided(
     plan: Plan, budget: Budget, store: Store, known: frozenset[str], findings: Callable[[], int]
 ) -> _Guided | None:
-    """What joins the grammar where the budget has time for it: never one of cases."""
+    """Return the coverage-guided drivers; none for a budget of cases, whose results depend on the
+    seed.
+    """
     if budget.seconds is None:
         return None
-    # Counted campaigns are often short, and have no use for what this imports.
+    # Campaigns by number of cases are often short, and do not need these imports.
     from wirefence.fuzz.coverage import driver_scheduler, store_watch  # noqa: PLC0415
 
-    made = driver_scheduler.guide_for(plan, budget.seconds, store.folder, known, findings)
-    return None if made is None else _Guided(made, store_watch.Watch(store))
+    made = driver_scheduler.make_scheduler(plan, budget.seconds, store.folder, known, findings)
+    return None if made is None else _Guided(made, store_watch.StoreWatch(store))
 
 
-def _shares(budget: Budget, markers: Path, given: Sequence[Case]) -> list[Share]:
+def _split_shares(budget: Budget, markers: Path, given: Sequence[Case]) -> list[Share]:
     deadline = None if budget.seconds is None else time.monotonic() + budget.seconds
     count = max(1, budget.workers)
     return [
@@ -199,8 +216,8 @@ def _shares(budget: Budget, markers: Path, given: Sequence[Case]) -> list[Share]
 
 
 @dataclass(slots=True)
-class _Fleet:
-    """The running workers: takes what they say and replaces those that die."""
+class _WorkerPool:
+    """The running workers: receives their batches, and replaces those that die or hang."""
 
     plan: Plan
     budget: Budget
@@ -209,93 +226,93 @@ class _Fleet:
     hopeless: bool = False
     running: dict[Connection, _Worker] = field(default_factory=dict)
 
-    def run(self, shares: Sequence[Share]) -> str:
-        """Serve workers on ``shares`` until all have said their last; return why that was."""
+    def run_shares(self, shares: Sequence[Share]) -> str:
+        """Run workers on ``shares`` until all have sent their last batch; return why they ended."""
         try:
             for share in shares:
-                self._start(share)
+                self._start_worker(share)
             while self.running:
-                self._turn()
+                self._poll_workers()
         except KeyboardInterrupt:
             return "interrupted"
         finally:
-            self._stop()
+            self._kill_workers()
         return "hopeless" if self.hopeless else "done"
 
-    def _start(self, share: Share) -> None:
+    def _start_worker(self, share: Share) -> None:
         context = multiprocessing.get_context("spawn")
-        with starting():
+        with start_children():
             ours, theirs = context.Pipe(duplex=False)
-            orders = give(self.plan, share)
-            process = context.Process(target=work, args=(orders, theirs), daemon=True)
+            orders = write_orders(self.plan, share)
+            process = context.Process(target=run_worker, args=(orders, theirs), daemon=True)
             process.start()
-            self.running[ours] = _Worker(share, process, ours, Patience(process.pid or 0))
+            self.running[ours] = _Worker(share, process, ours, HangTimer(process.pid or 0))
         theirs.close()
 
-    def _stop(self) -> None:
-        """End every worker at once: what they found is on disk, what they do is not wanted."""
+    def _kill_workers(self) -> None:
+        """Kill every worker at once: their findings are on disk."""
         if self.guided is not None:
             self.guided.guide.close()
-            self.state.learn(self.guided.watch.new())
+            self.state.record_found(self.guided.watch.read_new())
         for worker in self.running.values():
             worker.process.kill()
         for worker in self.running.values():
             worker.process.join()
 
-    def _share(self, guided: _Guided) -> None:
-        """Let the last worker rest while a process of the guide has its place."""
-        ours = guided.guide.turn()
-        self.state.learn(guided.watch.new())
+    def _share_processor(self, guided: _Guided) -> None:
+        """Pause the last worker while a coverage-guided process uses its processor."""
+        ours = guided.guide.poll()
+        self.state.record_found(guided.watch.read_new())
         workers = list(self.running.values())
         for worker in workers:
-            worker.rest(resting=not ours and worker is workers[-1])
+            worker.set_resting(resting=not ours and worker is workers[-1])
 
-    def _turn(self) -> None:
+    def _poll_workers(self) -> None:
         if self.guided is not None:
-            self._share(self.guided)
+            self._share_processor(self.guided)
         ready = wait(list(self.running), _TICK)
         for worker in list(self.running.values()):
             if worker.pipe in ready:
-                self._hear(worker)
-            elif worker.gone():
-                self._bury(worker)
-            elif worker.stuck(self.budget.patience):
+                self._receive_batch(worker)
+            elif worker.has_died():
+                self._handle_death(worker)
+            elif worker.is_hanging(self.budget.patience):
                 worker.hung = True
                 worker.process.kill()
 
-    def _hear(self, worker: _Worker) -> None:
+    def _receive_batch(self, worker: _Worker) -> None:
         try:
-            said: Batch | Failed = worker.pipe.recv()
-        except (EOFError, OSError):  # OSError: it died in the middle of a message
-            self._bury(worker)
+            said: Batch | ChildFailed = worker.pipe.recv()
+        except (EOFError, OSError):  # OSError: it died while sending
+            self._handle_death(worker)
             return
-        if isinstance(said, Failed):
-            raise said.raised()
-        self.state.take(said, peak_of_group(worker.process.pid or 0))
+        if isinstance(said, ChildFailed):
+            raise said.to_exception()
+        self.state.record_batch(said, peak_of_group(worker.process.pid or 0))
         if said.last:
             del self.running[worker.pipe]
-            end_of(worker.process)  # a thread that a target left behind may not let it go
+            wait_for_exit(worker.process)  # a thread left by a target may keep it alive
 
-    def _bury(self, worker: _Worker) -> None:
-        """File the case that a worker died of, and start another one behind it."""
+    def _handle_death(self, worker: _Worker) -> None:
+        """Save the case that killed a worker, and start another worker after that case."""
         del self.running[worker.pipe]
         worker.pipe.close()
-        end = end_of(worker.process)
-        victim = in_flight(self.plan, worker.share)
+        end = wait_for_exit(worker.process)
+        victim = find_case_in_flight(self.plan, worker.share)
         if victim is None:
-            raise unbegun(end)
+            raise make_early_death_error(end)
         case, rest = victim
-        self.state.save(self._death(worker, end), case)
-        if rest.deaths >= (_HOPELESS_HANGS if worker.hung else _HOPELESS):
+        self.state.save_finding(self._make_death_finding(worker, end), case)
+        if rest.deaths >= (_MAX_DEATHS_WITH_HANG if worker.hung else _MAX_DEATHS):
             self.hopeless = True
         elif rest.deadline is None or time.monotonic() < rest.deadline:
-            self._start(rest)
+            self._start_worker(rest)
 
-    def _death(self, worker: _Worker, end: str) -> Finding:
-        # Which of several targets it was, nobody is left to say.
+    def _make_death_finding(self, worker: _Worker, end: str) -> Finding:
+        # With several targets, the dead process cannot say which one it was.
         names = self.plan.targets
         name = names[0] if len(names) == 1 else "process"
         if worker.hung:
-            summary = f"no end of the case within {self.budget.patience:g} s"
+            summary = f"the case did not end within {self.budget.patience:g} s"
             return finding("liveness", "live-hang", name, "process", summary)
         return finding("liveness", "live-crash", name, end, f"the process died ({end})")

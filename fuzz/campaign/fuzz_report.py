@@ -1,4 +1,4 @@
-"""What a coverage-guided run becomes for people and for programs."""
+"""Reports of a coverage-guided run, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from wirefence.fuzz.campaign.report import explored, found_lines
-from wirefence.fuzz.examination.events import Explored, Finished, Found
+from wirefence.fuzz.campaign.report import format_coverage_progress, format_finding
+from wirefence.fuzz.examination.events import CoverageProgress, Finished, Found
 
 __all__ = ["as_json", "as_table"]
 
 
 def as_table(end: Finished, found: Sequence[Found]) -> str:
-    """Verdict, figures, findings."""
+    """Return verdict, figures and findings as text."""
     said = f"{end.found} new findings" if end.found else "Nothing new"
     cut = " (interrupted)" if end.reason == "interrupted" else ""
     lines = [f"{said} in {end.seconds:.0f} s{cut}."]
     for each in end.explored:
-        lines += ["", explored(each), *_shares(each)]
+        lines += ["", format_coverage_progress(each), *_format_shares(each)]
     if found:
-        lines += ["", *map(found_lines, found)]
+        lines += ["", *map(format_finding, found)]
     return "\n".join(lines)
 
 
-def _shares(figures: Explored) -> list[str]:
+def _format_shares(figures: CoverageProgress) -> list[str]:
     if not figures.executions:
         return []
     share = figures.valid / figures.executions
@@ -32,7 +32,7 @@ def _shares(figures: Explored) -> list[str]:
 
 
 def as_json(end: Finished, found: Sequence[Found]) -> str:
-    """One JSON object."""
+    """Return one JSON object."""
     content = {
         "found": [{"path": each.path, **asdict(each.finding)} for each in found],
         "new": end.found,

@@ -1,1 +1,1 @@
-"""One module for each command; ``wirefence.fuzz.cli`` loads the one that is called."""
+"""One module for each command; ``wirefence.fuzz.cli`` imports the one that is called."""

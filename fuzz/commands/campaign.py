@@ -1,4 +1,4 @@
-"""``wirefence campaign``: many cases, and what is new among their findings."""
+"""``wirefence campaign``: run many cases, and report new findings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from wirefence.fuzz.campaign.campaign import Budget, campaign
+from wirefence.fuzz.campaign.campaign import Budget, run_campaign
 from wirefence.fuzz.campaign.report import as_json, as_table, fan_out
 from wirefence.fuzz.commands.options import (
     FORMAT,
@@ -18,12 +18,12 @@ from wirefence.fuzz.commands.options import (
     PLACE,
     TARGET,
     Seconds,
-    known_for,
-    with_progress,
-    write,
+    read_known_signatures,
+    run_with_progress,
+    write_report,
 )
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
-from wirefence.fuzz.examination.cases import corpus
+from wirefence.fuzz.examination.cases import read_corpus
 from wirefence.fuzz.examination.events import Event, Finished, Found
 from wirefence.fuzz.examination.hypothesis_cases import hypothesis_cases
 from wirefence.fuzz.examination.installed_quirks import (
@@ -40,6 +40,7 @@ from wirefence.strategies.records import Case
 __all__ = ["command"]
 
 _HYPOTHESIS_CASES = 100
+"""Cases; generating them takes about two seconds at the start of a campaign."""
 
 
 @click.command("campaign", epilog=GLOSSARY)
@@ -86,12 +87,12 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     Given cases run first: committed reproducers, the --corpus, and 100 cases from Hypothesis.
     Generated cases follow until --seconds or --cases is reached; --cases counts only those.
     """
-    budget = _budget(seconds, cases, workers, patience)
-    plan = Plan(targets or DEFAULT_TARGETS, _seed(seed))
+    budget = _make_budget(seconds, cases, workers, patience)
+    plan = Plan(targets or DEFAULT_TARGETS, _parse_seed(seed))
     require_for_targets(plan.targets)
     if "parsers" in plan.targets:
-        _name_changed_parsers()
-    given, known = _given(folders, plan.seed), known_for(out)
+        _report_changed_parsers()
+    given, known = _read_given_cases(folders, plan.seed), read_known_signatures(out)
     found: list[Found] = []
     ends: list[Finished] = []
 
@@ -101,43 +102,43 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         elif isinstance(event, Finished):
             ends.append(event)
 
-    with_progress(
-        lambda listener: campaign(
+    run_with_progress(
+        lambda listener: run_campaign(
             plan, budget, out, fan_out(keep, listener), given=given, known=known
         )
     )
-    write((as_json if form == "json" else as_table)(ends[0], found))
+    write_report((as_json if form == "json" else as_table)(ends[0], found))
     return FOUND if found else NOTHING
 
 
-def _budget(seconds: float | None, cases: int | None, workers: int, patience: float) -> Budget:
+def _make_budget(seconds: float | None, cases: int | None, workers: int, patience: float) -> Budget:
     if seconds is not None and cases is not None:
         raise UsageError("--seconds and --cases were both given", "give one of them")
     default = 60.0 if cases is None else None
     return Budget(default if seconds is None else seconds, cases, workers, patience)
 
 
-def _name_changed_parsers() -> None:
-    """Say in one line which parsers are known here for other differences than the stored ones."""
+def _report_changed_parsers() -> None:
+    """Print which parsers have other quirks here than the stored ones."""
     changed = changed_parsers(stored_quirks(), installed_quirks())
     if changed:
         click.echo(
-            f"wirefence: these parsers changed since the stored quirks: {', '.join(changed)}; "
+            f"wirefence: these parsers differ from the stored quirks: {', '.join(changed)}; "
             "see wirefence quirks",
             err=True,
         )
 
 
-def _seed(text: str) -> int:
+def _parse_seed(text: str) -> int:
     if text == "random":
         return secrets.randbits(32)
     try:
         return int(text) % (1 << 64)
     except ValueError:
-        raise UsageError(f"{text!r} is no seed", "give an integer or 'random'") from None
+        raise UsageError(f"{text!r} is not a seed", "give an integer or 'random'") from None
 
 
-def _given(folders: tuple[Path, ...], seed: int) -> list[Case]:
-    """Cases that come before generated ones: committed crashes are the first of them."""
+def _read_given_cases(folders: tuple[Path, ...], seed: int) -> list[Case]:
+    """Return the cases that run before generated ones, committed crashes first."""
     crashes = [read_case(path) for path in sorted(REPRODUCERS.glob("*/*.frame"))]
-    return [*crashes, *corpus(folders), *hypothesis_cases(seed, _HYPOTHESIS_CASES)]
+    return [*crashes, *read_corpus(folders), *hypothesis_cases(seed, _HYPOTHESIS_CASES)]

@@ -1,4 +1,4 @@
-"""``wirefence compare``: what changes for readers of JSON when a parser is upgraded or swapped."""
+"""``wirefence compare``: what changes when a JSON parser is upgraded or replaced."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ from pathlib import Path
 
 import click
 
-from wirefence.fuzz.commands.options import GLOSSARY, LONG, PLACE, Seconds, write
-from wirefence.fuzz.compare.accept import Accepted, accepted, marked, record, writable
-from wirefence.fuzz.compare.corpus import unreadable
+from wirefence.fuzz.commands.options import GLOSSARY, LONG, PLACE, Seconds, write_report
+from wirefence.fuzz.compare.accept import (
+    Accepted,
+    check_writable,
+    mark_accepted,
+    read_accepted,
+    write_for_review,
+)
+from wirefence.fuzz.compare.corpus import count_unreadable_lines
 from wirefence.fuzz.compare.formats import FORMATS
 from wirefence.fuzz.compare.input_schedule import Origin
-from wirefence.fuzz.compare.notation import parse
+from wirefence.fuzz.compare.notation import parse_hex
 from wirefence.fuzz.compare.report import Report
 from wirefence.fuzz.compare.run import Budget, Tally
-from wirefence.fuzz.compare.session import Request, compare
-from wirefence.fuzz.crashes.compared_sides import keep
+from wirefence.fuzz.compare.session import CompareRequest, compare_sides
+from wirefence.fuzz.crashes.compared_sides import save_differences
 from wirefence.fuzz.errors import FOUND, NOTHING, USAGE, UsageError
 from wirefence.fuzz.paths import exists
 from wirefence.fuzz.store.store import Store
@@ -27,12 +33,13 @@ from wirefence.targets.environments import Side, prepare
 
 __all__ = ["command"]
 
-_EVERY = 5.0
+_PROGRESS_INTERVAL = 5.0
+"""Seconds between two progress lines."""
 
 
 @click.command("compare", epilog=GLOSSARY)
 @click.argument("specs", nargs=-1, metavar="OLD NEW [MORE...]")
-@click.option("--python", help="Interpreter of all sides: a version such as 3.11, or a path.")
+@click.option("--python", help="Interpreter for all sides: a version such as 3.11, or a path.")
 @click.option(
     "--corpus",
     multiple=True,
@@ -82,98 +89,100 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     2 if a side cannot be prepared or an interrupt comes before the first difference.
     """
     if len(specs) < 2:
-        raise UsageError("a comparison takes two sides or more", "name OLD and NEW")
-    inputs = [parse(text) for text in only]
-    _tell_of_unreadable(corpus)
-    known = _accepted(accept)
+        raise UsageError("a comparison needs two sides or more", "name OLD and NEW")
+    inputs = [parse_hex(text) for text in only]
+    _warn_unreadable_lines(corpus)
+    known = _read_accepted(accept)
     if out is not None:
-        Store(out).prepare()
-    sides = [_prepared(spec, python, cache) for spec in specs]
+        Store(out).check_writable()
+    sides = [_prepare_side(spec, python, cache) for spec in specs]
     budget = Budget(seconds, workers or max(1, (os.cpu_count() or 2) // len(sides)))
-    words = _command(specs, python, corpus, ["--seed", str(seed), "--seconds", f"{seconds:g}"])
-    request = Request(tuple(sides), budget, Origin(seed, corpus), inputs, words)
-    report = compare(request, _progress())
-    report = report.with_pairs([marked(pair, known) for pair in report.pairs])
-    write(FORMATS[form](report))
+    words = _format_command(
+        specs, python, corpus, ["--seed", str(seed), "--seconds", f"{seconds:g}"]
+    )
+    request = CompareRequest(tuple(sides), budget, Origin(seed, corpus), inputs, words)
+    report = compare_sides(request, _make_progress_printer())
+    report = report.with_pairs([mark_accepted(pair, known) for pair in report.pairs])
+    write_report(FORMATS[form](report))
     if accept is not None and not exists(accept):
-        _for_review(accept, report)
+        _write_for_review(accept, report)
     if out is not None:
-        _keep(out, report, python or "", cache)
-    return _code(report)
+        _save_findings(out, report, python or "", cache)
+    return _choose_exit_code(report)
 
 
-def _code(report: Report) -> int:
-    """1 for differences, whatever else; no difference is a verdict of a whole run only."""
+def _choose_exit_code(report: Report) -> int:
+    """Return 1 for differences; 0 for none, if the run was complete."""
     if report.different:
         return FOUND
     if not report.tally.interrupted:
         return NOTHING
-    said = "interrupted before anything differed, which is no verdict; run it again"
+    said = "interrupted before any difference, so there is no verdict; run it again"
     click.echo(f"wirefence: {said}", err=True)
     return USAGE
 
 
-def _tell_of_unreadable(corpus: Sequence[Path]) -> None:
-    """Say so where lines of transcripts are left out."""
-    if count := unreadable(corpus):
+def _warn_unreadable_lines(corpus: Sequence[Path]) -> None:
+    """Print how many lines of transcripts are skipped, if any."""
+    if count := count_unreadable_lines(corpus):
         many, verb = ("1 line", "is") if count == 1 else (f"{count:,} lines", "are")
         click.echo(
             f"wirefence: {many} of transcripts {verb} not escaped as gate does it, and {verb} "
-            "left out",
+            "skipped",
             err=True,
         )
 
 
-def _accepted(path: Path | None) -> Accepted:
+def _read_accepted(path: Path | None) -> Accepted:
     if path is None:
         return frozenset()
     if exists(path):
-        return accepted(path)
-    writable(path)
+        return read_accepted(path)
+    check_writable(path)
     return frozenset()
 
 
-def _prepared(spec: str, python: str | None, cache: Path | None) -> Side:
+def _prepare_side(spec: str, python: str | None, cache: Path | None) -> Side:
     click.echo(f"preparing {spec}", err=True)
     return prepare(spec, python=python, cache=cache)
 
 
-def _command(
+def _format_command(
     specs: Sequence[str], python: str | None, corpus: Sequence[Path], others: Sequence[str]
 ) -> str:
-    """The command line that asks for the same inputs again."""
+    """Return the command line that compares the same inputs again."""
     options = ["--python", python] if python else []
     folders = [word for path in corpus for word in ("--corpus", str(path))]
     return shlex.join(["wirefence", "compare", *specs, *options, *folders, *others])
 
 
-def _keep(out: Path, report: Report, python: str, cache: Path | None) -> None:
+def _save_findings(out: Path, report: Report, python: str, cache: Path | None) -> None:
     store = Store(out)
     count = 0
     for pair in report.pairs:
-        raws = [parse(found.spelled) for found in pair.changed if found.spelled]
-        count += keep(raws, (pair.old, pair.new), python, store, cache)
-    click.echo(f"kept {count} findings below {out}", err=True)
+        raws = [parse_hex(found.spelled) for found in pair.changed if found.spelled]
+        count += save_differences(raws, (pair.old, pair.new), python, store, cache)
+    click.echo(f"wrote {count} findings below {out}", err=True)
 
 
-def _for_review(path: Path, report: Report) -> None:
-    count = record(path, report.pairs)
+def _write_for_review(path: Path, report: Report) -> None:
+    count = write_for_review(path, report.pairs)
     if not count:
-        click.echo(f"wrote {path}: nothing is accepted, as nothing differs", err=True)
+        click.echo(f"wrote {path}: it accepts nothing, since nothing differs", err=True)
         return
     click.echo(
-        f"wrote {count} differences to {path}: take out what you do not accept, and keep the file",
+        f"wrote {count} differences to {path}: delete those that you do not accept, and keep it",
         err=True,
     )
 
 
-def _progress() -> Callable[[Tally, int], None]:
+def _make_progress_printer() -> Callable[[Tally, int], None]:
     start = last = time.monotonic()
 
     def told(tally: Tally, classes: int) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= _EVERY:
+        if now - last >= _PROGRESS_INTERVAL:
             last = now
             said = f"{now - start:5.0f} s  {tally.comparisons:,} comparisons  {classes} classes"
             click.echo(said, err=True)

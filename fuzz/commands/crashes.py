@@ -1,4 +1,4 @@
-"""``wirefence crashes``: what is on file, and what gets there."""
+"""``wirefence crashes``: list, show, add, commit, mark and prune reproducers."""
 
 from __future__ import annotations
 
@@ -9,18 +9,29 @@ from typing import get_args
 
 import click
 
-from wirefence.fuzz.commands.options import FORMAT, PATIENCE_OPTION, PLACE, SOURCE, write
-from wirefence.fuzz.crashes.add import Wanted, add, add_classes
-from wirefence.fuzz.crashes.commit import commit, sort_out, waiting, write_index
+from wirefence.fuzz.commands.options import FORMAT, PATIENCE_OPTION, PLACE, SOURCE, write_report
+from wirefence.fuzz.crashes.add import AddOptions, add_classes, add_reproducer
+from wirefence.fuzz.crashes.commit import (
+    commit_reproducers,
+    list_waiting,
+    select_for_commit,
+    write_index,
+)
 from wirefence.fuzz.crashes.git import Repository
-from wirefence.fuzz.crashes.prune import prune
-from wirefence.fuzz.crashes.render import as_json, as_list, cut, one, problem
+from wirefence.fuzz.crashes.prune import prune_folders
+from wirefence.fuzz.crashes.render import (
+    as_json,
+    as_list,
+    format_entry,
+    format_problem,
+    shorten_text,
+)
 from wirefence.fuzz.crashes.rerun import targets_of
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
 from wirefence.fuzz.extras import require_extra, require_for_targets
 from wirefence.fuzz.store.metadata import Status
-from wirefence.fuzz.store.scan import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
-from wirefence.fuzz.store.status import mark
+from wirefence.fuzz.store.scan import FINDINGS, GATE, REPRODUCERS, Entry, find_entries, scan_folder
+from wirefence.fuzz.store.status import set_status
 from wirefence.fuzz.store.store import Store, read_case
 from wirefence.targets.command.records import Launch
 
@@ -55,8 +66,8 @@ def command() -> None:
 @FORMAT
 def list_command(folder: Path, form: str) -> int:
     """List reproducers, and other files in their directory. Exit 1 for such problems."""
-    shelf = scan(folder)
-    write(as_json(shelf) if form == "json" else as_list(shelf))
+    shelf = scan_folder(folder)
+    write_report(as_json(shelf) if form == "json" else as_list(shelf))
     return FOUND if shelf.problems else NOTHING
 
 
@@ -65,7 +76,9 @@ def list_command(folder: Path, form: str) -> int:
 @_ON_FILE
 def show_command(names: tuple[str, ...], folder: Path) -> int:
     """Show the bytes and metadata of reproducers or findings; long values are cut."""
-    write("\n".join(one(entry) for entry in pick(names, (folder, FINDINGS, GATE))))
+    write_report(
+        "\n".join(format_entry(entry) for entry in find_entries(names, (folder, FINDINGS, GATE)))
+    )
     return NOTHING
 
 
@@ -117,32 +130,35 @@ def add_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         else:
             if not (launch or sides):
                 require_for_targets([target])
-            wanted = Wanted(
+            wanted = AddOptions(
                 target,
                 signature,
                 status,
                 note,
                 smaller=smaller,
                 patience=patience,
-                versions=dict(_pair(each) for each in versions),
+                versions=dict(_parse_version(each) for each in versions),
                 sides=sides or (),
                 python=python,
             )
-            added = add(read_case(file), Launch(launch) if launch else None, wanted, Store(folder))
+            added = add_reproducer(
+                read_case(file), Launch(launch) if launch else None, wanted, Store(folder)
+            )
     for each in added.refused:
-        write(f"refused  {cut(each, 400)}")
+        write_report(f"refused  {shorten_text(each, 400)}")
     for entry in added.entries:
-        write(f"added  {entry.id}  {cut(entry.metadata.signature)}  {cut(str(entry.path))}")
+        signature, path = shorten_text(entry.metadata.signature), shorten_text(str(entry.path))
+        write_report(f"added  {entry.id}  {signature}  {path}")
     if and_commit and added.entries:
-        return _commit(list(added.entries), folder, branch)
+        return _commit_entries(list(added.entries), folder, branch)
     write_index(folder)
     return FOUND if added.refused else NOTHING
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _parse_version(text: str) -> tuple[str, str]:
     name, equals, version = text.partition("=")
     if not (name and equals and version):
-        raise UsageError(f"{text!r} is no NAME=VERSION", "write for example --version server=1.2")
+        raise UsageError(f"{text!r} is not NAME=VERSION", "write for example --version server=1.2")
     return name, version
 
 
@@ -170,29 +186,31 @@ def commit_command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     reproduce it. A finding of a fixed fault that returned is accepted. Staged changes in the index
     are refused (exit 2). Never pushes.
     """
-    # Said before the work rather than behind it.
-    Repository.around(folder).refuse_dirty_index()
-    shelf = scan(source, findings=True)
+    # Refuse before the work, not after it.
+    Repository.find(folder).refuse_dirty_index()
+    shelf = scan_folder(source, findings=True)
     for odd in shelf.problems:
-        click.echo(problem(odd), err=True)
-    entries = pick(names, (source,)) if names else list(shelf.entries)
+        click.echo(format_problem(odd), err=True)
+    entries = find_entries(names, (source,)) if names else list(shelf.entries)
     require_for_targets(targets_of(entries))
     click.echo(f"trying {len(entries)} findings in fresh processes", err=True)
     with redirect_stdout(sys.stderr):
-        known = [*scan(folder).entries, *waiting(folder, branch)]
-        good, refused = sort_out(entries, known, each=each, patience=patience)
+        known = [*scan_folder(folder).entries, *list_waiting(folder, branch)]
+        good, refused = select_for_commit(entries, known, each=each, patience=patience)
     for refusal in refused:
-        write(f"refused  {refusal.entry.id}  {cut(refusal.why, 400)}")
+        write_report(f"refused  {refusal.entry.id}  {shorten_text(refusal.why, 400)}")
     if good:
-        _commit(good, folder, branch, message)
+        _commit_entries(good, folder, branch, message)
     elif not refused:
-        write(f"There is nothing to commit below {cut(str(source))}.")
+        write_report(f"There is nothing to commit below {shorten_text(str(source))}.")
     return FOUND if refused else NOTHING
 
 
-def _commit(entries: list[Entry], folder: Path, branch: str, message: str = "") -> int:
-    made = commit(entries, folder, branch=branch, message=message)
-    write(f"committed  {made[:12]}  {len(entries)} reproducers{f' on {branch}' if branch else ''}")
+def _commit_entries(entries: list[Entry], folder: Path, branch: str, message: str = "") -> int:
+    made = commit_reproducers(entries, folder, branch=branch, message=message)
+    write_report(
+        f"committed  {made[:12]}  {len(entries)} reproducers{f' on {branch}' if branch else ''}"
+    )
     return NOTHING
 
 
@@ -202,10 +220,10 @@ def _commit(entries: list[Entry], folder: Path, branch: str, message: str = "") 
 @_ON_FILE
 def mark_command(name: str, status: Status, folder: Path) -> int:
     """Change the status of a reproducer: open, fixed, or upstream."""
-    (entry,) = pick([name], (folder,))
-    marked = mark(entry, status)
+    (entry,) = find_entries([name], (folder,))
+    marked = set_status(entry, status)
     write_index(folder)
-    write(f"{marked.id}  {entry.metadata.status} -> {status}")
+    write_report(f"{marked.id}  {entry.metadata.status} -> {status}")
     return NOTHING
 
 
@@ -218,8 +236,8 @@ def prune_command(really: bool, findings: Path, folder: Path) -> int:
 
     Only bytes that are also kept elsewhere are removed. Exit 1 for problems that remain.
     """
-    done = prune(folder, findings, really=really)
-    write("\n".join(done.lines) or "Nothing is redundant.")
+    done = prune_folders(folder, findings, really=really)
+    write_report("\n".join(done.lines) or "Nothing is redundant.")
     for each in done.left:
-        write(problem(each))
+        write_report(format_problem(each))
     return FOUND if done.left else NOTHING

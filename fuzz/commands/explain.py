@@ -1,4 +1,4 @@
-"""``wirefence explain``: one frame or session through everything."""
+"""``wirefence explain``: show what every target makes of one frame or session."""
 
 from __future__ import annotations
 
@@ -11,21 +11,28 @@ from pathlib import Path
 
 import click
 
-from wirefence.fuzz.commands.options import FORMAT, PATIENCE_OPTION, TARGET, Place, write
+from wirefence.fuzz.commands.options import (
+    FORMAT,
+    PATIENCE_OPTION,
+    TARGET,
+    NonEmptyPath,
+    write_report,
+)
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
-from wirefence.fuzz.examination.explain import explain_apart
-from wirefence.fuzz.examination.plan import DEFAULT_TARGETS, Plan, build
+from wirefence.fuzz.examination.explain import explain_in_child
+from wirefence.fuzz.examination.plan import DEFAULT_TARGETS, Plan, build_examiner
 from wirefence.fuzz.extras import require_for_targets
 from wirefence.fuzz.store.store import case_from_bytes, read_case
 from wirefence.strategies.records import VERSIONS, Case
 
 __all__ = ["command"]
 
-_EVERY = 5.0
+_PROGRESS_INTERVAL = 5.0
+"""Seconds between two progress lines."""
 
 
 @click.command("explain")
-@click.argument("file", type=Place())
+@click.argument("file", type=NonEmptyPath())
 @click.option("--protocol", type=click.Choice(VERSIONS), help="MCP version of the session.")
 @TARGET
 @PATIENCE_OPTION
@@ -38,29 +45,29 @@ def command(
     FILE holds raw stdin bytes: one frame or a session. Exit 1 for findings.
     """
     require_for_targets(targets or DEFAULT_TARGETS)
-    case = _case(file, protocol)
+    case = _read_input(file, protocol)
     with redirect_stdout(sys.stderr):
-        examiner = build(Plan(targets or DEFAULT_TARGETS))
-    said = explain_apart(case, examiner, patience=patience, tell=_waiting())
-    write(json.dumps(said.content, indent=1) if form == "json" else said.text)
+        examiner = build_examiner(Plan(targets or DEFAULT_TARGETS))
+    said = explain_in_child(case, examiner, patience=patience, tell=_make_progress_printer())
+    write_report(json.dumps(said.content, indent=1) if form == "json" else said.text)
     return FOUND if said.content["findings"] else NOTHING
 
 
-def _waiting() -> Callable[[int], None]:
-    """Tell whoever waits for a large input, now and then, that there is something to wait for."""
+def _make_progress_printer() -> Callable[[int], None]:
+    """Return a function that prints progress now and then: a large input takes long."""
     began = told = time.monotonic()
 
     def tell(ends: int) -> None:
         nonlocal told
         now = time.monotonic()
-        if now - told >= _EVERY:
+        if now - told >= _PROGRESS_INTERVAL:
             told = now
-            click.echo(f"{now - began:5.0f} s  {ends:,} readings done", err=True)
+            click.echo(f"{now - began:5.0f} s  {ends:,} targets done", err=True)
 
     return tell
 
 
-def _case(file: str, protocol: str | None) -> Case:
+def _read_input(file: str, protocol: str | None) -> Case:
     if file == "-":
         if sys.stdin is None:
             raise UsageError("stdin is closed", "name a file or pipe bytes in")

@@ -1,4 +1,4 @@
-"""``wirefence fuzz``: one libFuzzer target, several processes, one corpus."""
+"""``wirefence fuzz``: run one libFuzzer target in several processes with one corpus."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from wirefence.fuzz.commands.options import (
     PATIENCE_OPTION,
     PLACE,
     TARGET,
-    Place,
+    NonEmptyPath,
     Seconds,
-    known_for,
-    with_progress,
-    write,
+    read_known_signatures,
+    run_with_progress,
+    write_report,
 )
-from wirefence.fuzz.coverage.checks import NAMES, check_of
-from wirefence.fuzz.coverage.corpus import merge
-from wirefence.fuzz.coverage.explore import Request, explore
+from wirefence.fuzz.coverage.checks import NAMES, make_check
+from wirefence.fuzz.coverage.corpus import merge_corpora
+from wirefence.fuzz.coverage.explore import FuzzRequest, run_fuzz_target
 from wirefence.fuzz.coverage.run_target import MAX_SIZE
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
 from wirefence.fuzz.examination.events import Event, Finished, Found
@@ -42,14 +42,14 @@ __all__ = ["command"]
 )
 @click.option(
     "--corpus",
-    type=Place(path_type=Path, file_okay=False),
+    type=NonEmptyPath(path_type=Path, file_okay=False),
     help="Corpus to read and extend. Default: .wirefence/corpus/TARGET.",
 )
 @click.option(
     "--merge",
     "sources",
     multiple=True,
-    type=Place(path_type=Path, exists=True, file_okay=False),
+    type=NonEmptyPath(path_type=Path, exists=True, file_okay=False),
     help="Add inputs of this folder that give new coverage first; repeatable.",
 )
 @TARGET
@@ -90,7 +90,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     if sanitizer != "none" and not native:
         raise UsageError("--sanitizer watches native builds only", "add --native")
     require_extra("coverage", "wirefence fuzz")
-    request = Request(
+    request = FuzzRequest(
         name=name,
         corpus=corpus or Path(".wirefence/corpus") / name,
         out=out,
@@ -99,36 +99,38 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         workers=workers,
         seed=seed,
         patience=patience,
-        known=known_for(out),
-        variables=_native(sanitizer) if native else {},
+        known=read_known_signatures(out),
+        variables=_prepare_native(sanitizer) if native else {},
     )
-    _tell_of_large(
-        (request.corpus, *sources), MAX_SIZE[check_of(name, targets, lambda _: None).form]
+    _warn_large_inputs(
+        (request.corpus, *sources), MAX_SIZE[make_check(name, targets, lambda _: None).form]
     )
     if sources:
-        click.echo(merge(request.job(0), sources).sentence(), err=True)
-    end, found = _run(request)
+        click.echo(merge_corpora(request.make_job(0), sources).describe(), err=True)
+    end, found = _run_fuzzing(request)
     if end.reason == "done" and not found and not any(each.executions for each in end.explored):
         raise UsageError(f"no input was run in {end.seconds:.0f} s", "give more --seconds")
-    write((as_json if form == "json" else as_table)(end, found))
+    write_report((as_json if form == "json" else as_table)(end, found))
     return FOUND if found else NOTHING
 
 
-def _tell_of_large(folders: Sequence[Path], most: int) -> None:
+def _warn_large_inputs(folders: Sequence[Path], most: int) -> None:
     """Say so where inputs are cut: libFuzzer reads ``most`` bytes of a file and is silent on it."""
     files = [path for folder in folders if folder.is_dir() for path in folder.rglob("*")]
     count = sum(path.is_file() and path.stat().st_size > most for path in files)
     if count:
         many, verb = ("1 input has", "is") if count == 1 else (f"{count:,} inputs have", "are")
         click.echo(
-            f"wirefence: {many} more than {most:,} bytes and {verb} read up to there; "
+            f"wirefence: {many} more than {most:,} bytes and {verb} cut there; "
             "wirefence campaign --corpus runs them whole",
             err=True,
         )
 
 
-def _native(sanitizer: str) -> Mapping[str, str]:
-    """The environment in which instrumented parsers load. Raises UsageError where none are."""
+def _prepare_native(sanitizer: str) -> Mapping[str, str]:
+    """Return the environment in which instrumented parsers load. Raises UsageError if there are
+    none.
+    """
     native = prepare(address=sanitizer == "address")
     for name, why in native.missing.items():
         click.echo(f"wirefence: no instrumented {name}: {why}", err=True)
@@ -136,7 +138,7 @@ def _native(sanitizer: str) -> Mapping[str, str]:
     return native.env
 
 
-def _run(request: Request) -> tuple[Finished, list[Found]]:
+def _run_fuzzing(request: FuzzRequest) -> tuple[Finished, list[Found]]:
     found: list[Found] = []
     ends: list[Finished] = []
 
@@ -146,5 +148,5 @@ def _run(request: Request) -> tuple[Finished, list[Found]]:
         elif isinstance(event, Finished):
             ends.append(event)
 
-    with_progress(lambda listener: explore(request, fan_out(keep, listener)))
+    run_with_progress(lambda listener: run_fuzz_target(request, fan_out(keep, listener)))
     return ends[0], found

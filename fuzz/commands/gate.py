@@ -1,4 +1,4 @@
-"""``wirefence gate``: is this server fit for release?"""
+"""``wirefence gate``: test a server, or a client, before a release."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import get_args
 
 import click
 
-from wirefence.fuzz.commands.options import GLOSSARY, LONG, Place, Seconds, write
+from wirefence.fuzz.commands.options import GLOSSARY, LONG, NonEmptyPath, Seconds, write_report
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
 from wirefence.fuzz.gate.client.run import gate_client, select_attacks
 from wirefence.fuzz.gate.records import Budget, NominatedTool, Options, Report
@@ -29,7 +29,7 @@ from wirefence.fuzz.gate.report.text import (
 from wirefence.fuzz.gate.run import BUDGET_SECONDS, run_gate
 from wirefence.fuzz.gate.trials.messages import ToolWording
 from wirefence.fuzz.paths import exists
-from wirefence.fuzz.store.atomic_write import may_write, write_whole
+from wirefence.fuzz.store.atomic_write import can_write_atomically, write_atomically
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.scan import GATE
 from wirefence.fuzz.text import printable
@@ -42,8 +42,8 @@ from wirefence.targets.errors import TargetError
 
 __all__ = ["command"]
 
-_FILE = Place(path_type=Path, dir_okay=False)
-_FOLDER = Place(path_type=Path, file_okay=False)
+_FILE = NonEmptyPath(path_type=Path, dir_okay=False)
+_FOLDER = NonEmptyPath(path_type=Path, file_okay=False)
 _FORMS = {"table": format_table, "json": format_json, "markdown": format_markdown}
 
 
@@ -92,7 +92,7 @@ _FORMS = {"table": format_table, "json": format_json, "markdown": format_markdow
 @click.option(
     "--watch",
     multiple=True,
-    type=Place(path_type=Path, file_okay=False, exists=True),
+    type=NonEmptyPath(path_type=Path, file_okay=False, exists=True),
     help="Directory in which file changes are effects; repeatable.",
 )
 @click.option(
@@ -178,20 +178,20 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     does not start or does not speak MCP, or the run found nothing and was cut short (interrupted,
     or out of time before each classic input was sent at each place).
     """
-    launch = _launch(words, changes, cwd)
-    nominee = _nominee(tool, arguments)
+    launch = _make_launch(words, changes, cwd)
+    nominee = _parse_nominee(tool, arguments)
     if update_baseline and expected_file is None:
         raise UsageError("--update-baseline needs a file", "name it with --baseline")
     options = Options(
         profile, policy, protocol, nominee, expected, effects, watch, patience, start_patience,
         seed, label.replace("/", "-").replace("|", "-"),
     )  # fmt: skip
-    known, hide = _baseline(expected_file, fresh=update_baseline), Redactor.of(launch)
+    known, hide = _load_baseline(expected_file, fresh=update_baseline), Redactor.for_launch(launch)
     if attacks and not client:
         raise UsageError("--attack without --client", "attacks are for clients")
     for path in (junit, sarif, expected_file if update_baseline else None):
-        _check(path)
-    with redirect_stdout(sys.stderr), _hiding(hide), _watched(launch, out, hide):
+        _check_writable(path)
+    with redirect_stdout(sys.stderr), _redact_errors(hide), _mark_run(launch, out, hide):
         tell = make_progress_printer(sys.stderr, hide)
         if client:
             limit = seconds or BUDGET_SECONDS[budget]
@@ -200,23 +200,23 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
         else:
             report = run_gate(launch, options, budget, out, tell, crashes=crashes, seconds=seconds)
     for warning in known.server.make_warnings(report.facts):
-        _say(f"warning: {warning}")
+        _print_message(f"warning: {warning}")
     other = known.server.is_other(report.facts)
     after = known.update_from(report) if update_baseline and not other else known
     told = after.mark_known(report)
-    _each(
-        lambda: write(_FORMS[form](told, hide)),
-        lambda: _put(junit, lambda: format_junit(told, hide)),
-        lambda: _put(sarif, lambda: format_sarif(told, hide).encode()),
-        lambda: _update(expected_file if update_baseline else None, known, report),
+    _run_all_steps(
+        lambda: write_report(_FORMS[form](told, hide)),
+        lambda: _write_report_file(junit, lambda: format_junit(told, hide)),
+        lambda: _write_report_file(sarif, lambda: format_sarif(told, hide).encode()),
+        lambda: _update_baseline(expected_file if update_baseline else None, known, report),
     )
     if decide_verdict(told) == "none":
         raise UsageError(f"no verdict: {told.gap}", "run it again, or longer with --seconds")
     return FOUND if decide_verdict(told) == "findings" else NOTHING
 
 
-def _each(*steps: Callable[[], None]) -> None:
-    """Take every step: what one place does not take must not be lost for the others.
+def _run_all_steps(*steps: Callable[[], None]) -> None:
+    """Run every step, even if one fails: a full disk must not lose the other reports.
 
     Raises the UsageError of the first that failed.
     """
@@ -231,38 +231,38 @@ def _each(*steps: Callable[[], None]) -> None:
 
 
 @contextmanager
-def _hiding(hide: Redactor) -> Iterator[None]:
-    """Errors quote what was given and what a server wrote: take the secrets out of them."""
+def _redact_errors(hide: Redactor) -> Iterator[None]:
+    """In the block, remove secrets from errors, which quote arguments and output of a server."""
     try:
         yield
     except (TargetError, UsageError) as error:
-        raise type(error)(hide.text(error.cause), hide.text(error.hint)) from None
+        raise type(error)(hide.redact_text(error.cause), hide.redact_text(error.hint)) from None
 
 
 @contextmanager
-def _watched(launch: Launch, out: Path, hide: Redactor) -> Iterator[None]:
-    """Name what a run that was killed has left, be named if we are, and leave no process."""
+def _mark_run(launch: Launch, out: Path, hide: Redactor) -> Iterator[None]:
+    """In the block, mark the run as unfinished and report earlier unfinished runs; end all
+    servers.
+    """
     command = shown_command(launch, hide)
     with mark_running(out, command):
         for each in find_interrupted_runs(out):
-            _say(each.describe_run())
+            _print_message(each.describe_run())
         if sys.stderr.isatty():  # somebody is waiting
-            _say(f"starting {command}")
+            _print_message(f"starting {command}")
         try:
             yield
         finally:
             end_left()
 
 
-def _say(text: str) -> None:
+def _print_message(text: str) -> None:
     click.echo(printable(text), err=True)
 
 
-def _launch(words: tuple[str, ...], changes: tuple[str, ...], cwd: Path | None) -> Launch:
+def _make_launch(words: tuple[str, ...], changes: tuple[str, ...], cwd: Path | None) -> Launch:
     if not words:
-        raise UsageError(
-            "no command was given", "put it behind --, as in: gate -- python server.py"
-        )
+        raise UsageError("no command was given", "put it after --, as in: gate -- python server.py")
     env: dict[str, str | None] = {}
     for change in changes:
         name, given, value = change.partition("=")
@@ -272,38 +272,38 @@ def _launch(words: tuple[str, ...], changes: tuple[str, ...], cwd: Path | None) 
     return Launch(words, env, cwd)
 
 
-def _nominee(tool: str | None, arguments: str) -> NominatedTool | None:
+def _parse_nominee(tool: str | None, arguments: str) -> NominatedTool | None:
     if tool is None:
         if arguments != "{}":
-            raise UsageError("--args without --tool", "name the tool that they are for")
+            raise UsageError("--args without --tool", "name the tool with --tool")
         return None
     nominee = NominatedTool(tool, arguments)
     ToolWording.of(nominee)
     return nominee
 
 
-def _baseline(path: Path | None, *, fresh: bool) -> baseline.Baseline:
+def _load_baseline(path: Path | None, *, fresh: bool) -> baseline.Baseline:
     if path is None or (fresh and not exists(path)):
         return baseline.Baseline()
     return baseline.load_baseline(path)
 
 
-def _update(path: Path | None, known: baseline.Baseline, report: Report) -> None:
+def _update_baseline(path: Path | None, known: baseline.Baseline, report: Report) -> None:
     if path is not None:
         baseline.store_baseline(path, known.update_from(report))
 
 
-def _check(path: Path | None) -> None:
-    """Refuse a file that can't be written to before an hour was spent on what goes into it."""
-    if path is not None and not may_write(path):
+def _check_writable(path: Path | None) -> None:
+    """Raise UsageError for a file that cannot be written, before the run and not after it."""
+    if path is not None and not can_write_atomically(path):
         raise UsageError(f"cannot write to {path}", "choose another file")
 
 
-def _put(path: Path | None, make: Callable[[], bytes]) -> None:
+def _write_report_file(path: Path | None, make: Callable[[], bytes]) -> None:
     if path is None:
         return
     try:
-        write_whole(path, make())
+        write_atomically(path, make())
     except OSError as error:
         raise UsageError(
             f"cannot write to {path}: {error.strerror}", "choose another file"

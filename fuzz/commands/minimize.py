@@ -1,4 +1,4 @@
-"""``wirefence minimize``: the smallest input that shows the same fault."""
+"""``wirefence minimize``: find the smallest input that shows the same fault."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from wirefence.fuzz.commands.options import LONG, PATIENCE_OPTION, SOURCE, Seconds, write
-from wirefence.fuzz.crashes.minimize import LIMIT, Minimized, Terms, minimize
-from wirefence.fuzz.crashes.render import cut, problem
+from wirefence.fuzz.commands.options import LONG, PATIENCE_OPTION, SOURCE, Seconds, write_report
+from wirefence.fuzz.crashes.minimize import (
+    LIMIT,
+    MinimizeLimits,
+    MinimizeResult,
+    minimize_reproducer,
+)
+from wirefence.fuzz.crashes.render import format_problem, shorten_text
 from wirefence.fuzz.crashes.rerun import targets_of
 from wirefence.fuzz.errors import FOUND, NOTHING, UsageError
 from wirefence.fuzz.extras import require_for_targets
-from wirefence.fuzz.store.scan import FINDINGS, GATE, REPRODUCERS, Entry, pick, scan
+from wirefence.fuzz.store.scan import FINDINGS, GATE, REPRODUCERS, Entry, find_entries, scan_folder
 from wirefence.fuzz.store.store import Store
 from wirefence.targets.errors import TargetError
 
-__all__ = ["command", "showing"]
+__all__ = ["command", "show_progress"]
 
 
 @click.command("minimize")
@@ -67,59 +72,59 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     finding is no longer reproduced.
     """
     if bool(names) == everything:
-        raise UsageError("nothing was named, or names and --all", "name findings or give --all")
-    terms = Terms(seconds, workers, limit, patience)
+        raise UsageError("give either names or --all", "name findings or give --all")
+    terms = MinimizeLimits(seconds, workers, limit, patience)
     if everything:
-        shelf = scan(folder, findings=True)
+        shelf = scan_folder(folder, findings=True)
         for each in shelf.problems:
-            click.echo(problem(each), err=True)
+            click.echo(format_problem(each), err=True)
         entries = list(shelf.entries)
         if not entries:
-            write(f"There is nothing to minimize below {cut(str(folder))}.")
+            write_report(f"There is nothing to minimize below {shorten_text(str(folder))}.")
     else:
-        entries = pick(names, (folder, REPRODUCERS, GATE))
+        entries = find_entries(names, (folder, REPRODUCERS, GATE))
     require_for_targets(targets_of(entries))
-    return _all(entries, terms)
+    return _minimize_all(entries, terms)
 
 
-def _all(entries: list[Entry], terms: Terms) -> int:
+def _minimize_all(entries: list[Entry], terms: MinimizeLimits) -> int:
     code = NOTHING
     for entry in entries:
         try:
             with (
                 redirect_stdout(sys.stderr),
-                showing(f"{entry.id} {cut(entry.metadata.rule)}") as tell,
+                show_progress(f"{entry.id} {shorten_text(entry.metadata.rule)}") as tell,
             ):
-                said = minimize(entry, Store(entry.path.parent.parent), terms, tell)
+                said = minimize_reproducer(entry, Store(entry.path.parent.parent), terms, tell)
         except (UsageError, TargetError) as error:
             if len(entries) == 1:
                 raise
-            write(f"{entry.id}  ERROR  {cut(str(error), 400)}")
+            write_report(f"{entry.id}  ERROR  {shorten_text(str(error), 400)}")
             code = FOUND
             continue
-        write(_line(said))
+        write_report(_format_result(said))
         code = FOUND if said.state == "gone" else code
     return code
 
 
-def _line(said: Minimized) -> str:
+def _format_result(said: MinimizeResult) -> str:
     entry = said.entry
     if said.state == "gone":
-        return f"{entry.id}  does not show {cut(entry.metadata.signature)} any more"
+        return f"{entry.id}  does not show {shorten_text(entry.metadata.signature)} any more"
     notes = [
-        "out of time or inputs: call again to go on" if said.state == "early" else "",
+        "out of time or inputs: run it again to continue" if said.state == "early" else "",
         f"shows in {said.shown} of {said.trials} runs" if said.shown < said.trials else "",
-        "same fault as one on file: merged" if said.merged else "",
-        "it is as small as what makes it" if said.state == "whole" else "",
+        "same fault as a stored one: merged" if said.merged else "",
+        "not shrunk: its bytes are a recording" if said.state == "whole" else "",
     ]
     note = "".join(f"; {each}" for each in notes if each)
     size = f"{said.before:,} -> {entry.metadata.size:,} bytes"
-    return f"{entry.id}  {size} in {said.executions:,} runs{note}  {cut(str(entry.path))}"
+    return f"{entry.id}  {size} in {said.executions:,} runs{note}  {shorten_text(str(entry.path))}"
 
 
 @contextmanager
-def showing(label: str) -> Iterator[Callable[[int, int], None]]:
-    """Show progress on stderr, if that is a terminal; gives the function to tell it."""
+def show_progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Show progress on stderr if that is a terminal; yield the function to call with it."""
     if not sys.stderr.isatty():
         yield lambda _runs, _size: None
         return

@@ -1,4 +1,4 @@
-"""``wirefence nightly``: the round that cron and CI run."""
+"""``wirefence nightly``: the round that cron or CI runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from wirefence.fuzz.commands.options import LONG, PLACE, Seconds, with_progress, write
-from wirefence.fuzz.crashes.nightly import nightly
-from wirefence.fuzz.crashes.nightly_config import load
+from wirefence.fuzz.commands.options import LONG, PLACE, Seconds, run_with_progress, write_report
+from wirefence.fuzz.crashes.nightly import run_nightly
+from wirefence.fuzz.crashes.nightly_config import load_config
 from wirefence.fuzz.extras import require_for_targets
 from wirefence.fuzz.store.typed_records import as_content
 
@@ -36,11 +36,11 @@ def command(config: Path, seconds: float | None, branch: str, *, check: bool) ->
     Prints one paragraph. Exit 0 if nothing is new and each reproducer is as its status says, 1 if
     not, 2 if a target or a path cannot be used. The next call continues a round that was killed.
     """
-    settings = load(config)
+    settings = load_config(config)
     if seconds is not None:
         settings = replace(settings, seconds=seconds)
     if check:
-        write(json.dumps(as_content(settings), indent=2))
+        write_report(json.dumps(as_content(settings), indent=2))
         return 0
 
     require_for_targets(settings.targets)
@@ -48,6 +48,6 @@ def command(config: Path, seconds: float | None, branch: str, *, check: bool) ->
     def say(line: str) -> None:
         click.echo(line, err=True)
 
-    report = with_progress(lambda listener: nightly(settings, listener, say, branch=branch))
-    write(report.text())
-    return report.code()
+    report = run_with_progress(lambda listener: run_nightly(settings, listener, say, branch=branch))
+    write_report(report.format_text())
+    return report.choose_exit_code()

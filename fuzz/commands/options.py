@@ -14,11 +14,11 @@ import click
 from rich.console import Console
 
 from wirefence.fuzz.campaign.campaign import PATIENCE
-from wirefence.fuzz.campaign.report import live, plain
+from wirefence.fuzz.campaign.report import make_line_listener, make_live_listener
 from wirefence.fuzz.examination.events import Listener
 from wirefence.fuzz.paths import is_folder
-from wirefence.fuzz.store.scan import REPRODUCERS, scan
-from wirefence.fuzz.store.status import forget_fixed, standing
+from wirefence.fuzz.store.scan import REPRODUCERS, scan_folder
+from wirefence.fuzz.store.status import delete_copies_of_fixed, read_unfixed_signatures
 
 __all__ = [
     "FORMAT",
@@ -28,19 +28,19 @@ __all__ = [
     "PLACE",
     "SOURCE",
     "TARGET",
-    "Place",
+    "ExistingFolder",
+    "NonEmptyPath",
     "Seconds",
-    "Source",
-    "known_for",
-    "with_progress",
-    "write",
+    "read_known_signatures",
+    "run_with_progress",
+    "write_report",
 ]
 
 T = TypeVar("T")
 
 
-class Place(click.Path):
-    """A path that is not empty: an unset variable of a script does not mean the working folder."""
+class NonEmptyPath(click.Path):
+    """A path that is not empty, so an unset shell variable does not mean the working folder."""
 
     def convert(
         self,
@@ -53,10 +53,8 @@ class Place(click.Path):
         return super().convert(value, param, ctx)
 
 
-class Source(Place):
-    """A directory to be read: a new project need not have the usual one, but one that is named is
-    there.
-    """
+class ExistingFolder(NonEmptyPath):
+    """A directory to read: the default one may be missing, but one that is given must exist."""
 
     def convert(
         self,
@@ -72,7 +70,7 @@ class Source(Place):
 
 
 class Seconds(click.types.FloatParamType):
-    """A number of seconds, ``least`` or more, that every clock here can count: no NaN, no infinity.
+    """A number of seconds from ``least`` to ``most``; no NaN, no infinity.
 
     ``most`` is by default what poll(2) takes in milliseconds, with room to spare.
     """
@@ -91,18 +89,18 @@ class Seconds(click.types.FloatParamType):
             seconds = math.nan
         if not self._least <= seconds <= self._most:  # which NaN is not either
             limits = f"from {self._least:g} to {self._most:,.0f}"
-            self.fail(f"{value!r} is no number of seconds {limits}", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds {limits}", param, ctx)
         return seconds
 
 
 LONG = 1e9
-"""Seconds of the longest run: what is looked at now and then has no other limit."""
+"""Seconds of the longest run, for options that only set a deadline."""
 
 GLOSSARY = "Terms are explained in docs/glossary.md."
 """The last line of the help of commands whose reports use terms."""
 
-PLACE = Place(path_type=Path)
-SOURCE = Source(path_type=Path)
+PLACE = NonEmptyPath(path_type=Path)
+SOURCE = ExistingFolder(path_type=Path)
 FORMAT = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
 )
@@ -122,31 +120,31 @@ PATIENCE_OPTION = click.option(
 )
 
 
-def with_progress(run: Callable[[Listener], T]) -> T:
-    """Give ``run`` a listener on stderr: live on a terminal, lines elsewhere.
+def run_with_progress(run: Callable[[Listener], T]) -> T:
+    """Call ``run`` with a listener on stderr: a live display on a terminal, lines elsewhere.
 
-    What targets print meanwhile goes to stderr too: stdout is for the report.
+    stdout of targets goes to stderr meanwhile, since stdout is for the report.
     """
     with redirect_stdout(sys.stderr):
         if not sys.stderr.isatty():
-            return run(plain(sys.stderr))
-        bar, listener = live(Console(stderr=True))
+            return run(make_line_listener(sys.stderr))
+        bar, listener = make_live_listener(Console(stderr=True))
         with bar:
             return run(listener)
 
 
-def known_for(out: Path) -> frozenset[str]:
-    """Signatures of committed crashes that are no news to a search which keeps findings in ``out``.
+def read_known_signatures(out: Path) -> frozenset[str]:
+    """Return signatures of committed crashes that are not fixed; they are no new findings.
 
-    Those that are fixed are news. Raises UsageError.
+    Deletes copies of fixed reproducers from ``out``. Raises UsageError.
     """
-    known = standing(REPRODUCERS)
-    past = forget_fixed(out, scan(REPRODUCERS).entries)
+    known = read_unfixed_signatures(REPRODUCERS)
+    past = delete_copies_of_fixed(out, scan_folder(REPRODUCERS).entries)
     for path in past:
         click.echo(f"deleted {path}: a copy of a fixed reproducer hides its return", err=True)
     return known
 
 
-def write(text: str) -> None:
-    """Write the report, or a line of it. Raises UsageError where the command line cannot."""
+def write_report(text: str) -> None:
+    """Print the report, or a line of it, to stdout. Raises UsageError if that fails."""
     click.echo(text)

@@ -1,1 +1,1 @@
-"""Two or more parsers side by side: does any input change its meaning from one to the other?"""
+"""Compare two or more parsers: does any input change its meaning from one to the other?"""

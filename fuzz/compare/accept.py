@@ -1,7 +1,7 @@
-"""Reviewed differences: a file that says which classes somebody has looked at and accepted.
+"""A file of reviewed differences: which classes of differences are accepted.
 
-The key insight: what is accepted is a class between two libraries, not an input and not a version,
-so the file outlives the next patch release and still lets a new kind of difference through.
+An entry names a class and two libraries, not an input and not a version. So the file stays valid
+for the next patch release, and a new kind of difference is still reported.
 """
 
 from __future__ import annotations
@@ -14,43 +14,43 @@ from pathlib import Path
 
 from wirefence.fuzz.compare.report import Compared
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store.atomic_write import write_whole
+from wirefence.fuzz.store.atomic_write import write_atomically
 
-__all__ = ["Accepted", "accepted", "marked", "record", "writable"]
+__all__ = ["Accepted", "check_writable", "mark_accepted", "read_accepted", "write_for_review"]
 
 Accepted = frozenset[tuple[str, str, str]]
 """Old library, new library and class name of every accepted difference."""
 
 
-def accepted(path: Path) -> Accepted:
-    """Read a file of accepted differences. Raises UsageError where it cannot be read."""
+def read_accepted(path: Path) -> Accepted:
+    """Read a file of accepted differences. Raises UsageError if it is not valid."""
     try:
         rows = json.loads(path.read_bytes())["accepted"]
         return frozenset((str(row["old"]), str(row["new"]), str(row["class"])) for row in rows)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
-            f"{path} is no readable list of accepted differences ({type(error).__name__})",
-            "mend it, or move it away and run again to have it written anew",
+            f"{path} is not a valid list of accepted differences ({type(error).__name__})",
+            "repair it, or move it away and run again to write a new one",
         ) from error
 
 
-def writable(path: Path) -> None:
-    """Try to write beside ``path``, before the time of a run is spent. Raises UsageError."""
+def check_writable(path: Path) -> None:
+    """Try to write beside ``path``, before the run starts. Raises UsageError."""
     try:
         tempfile.TemporaryFile(dir=path.parent).close()
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise _make_write_error(path, error) from error
 
 
-def marked(pair: Compared, known: Accepted) -> Compared:
-    """The pair with its accepted classes marked."""
+def mark_accepted(pair: Compared, known: Accepted) -> Compared:
+    """Return the pair with its accepted classes marked."""
     old, new = pair.libraries
     found = tuple(replace(f, accepted=(old, new, f.name) in known) for f in pair.found)
     return replace(pair, found=found)
 
 
-def record(path: Path, pairs: Iterable[Compared]) -> int:
-    """Write every class that was found for review; return their number. Raises UsageError."""
+def write_for_review(path: Path, pairs: Iterable[Compared]) -> int:
+    """Write every class that was found to a file; return their number. Raises UsageError."""
     rows = [
         {
             "old": pair.libraries[0],
@@ -65,12 +65,12 @@ def record(path: Path, pairs: Iterable[Compared]) -> int:
         for found in pair.found
     ]
     try:
-        write_whole(path, json.dumps({"accepted": rows}, indent=1).encode() + b"\n")
+        write_atomically(path, json.dumps({"accepted": rows}, indent=1).encode() + b"\n")
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise _make_write_error(path, error) from error
     return len(rows)
 
 
-def _unwritable(path: Path, error: OSError) -> UsageError:
+def _make_write_error(path: Path, error: OSError) -> UsageError:
     reason = error.strerror or type(error).__name__
     return UsageError(f"cannot write to {path}: {reason}", "choose another --accept")

@@ -1,7 +1,7 @@
-"""Divergence classes: how two outcomes differ, and the sentence that says why it matters.
+"""Classes of differences: the effect of a difference, and a sentence about its consequence.
 
-The key insight: a class is an *effect* (what changes for the code behind the reader) and the traits
-that the smallest input still needs. Which side is right plays no part.
+A class is an *effect* (what changes for the code that uses the parser) and the traits that the
+smallest input still needs. Which side is right plays no part.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Set
 
 from wirefence.fuzz.compare.traits import TRAITS
-from wirefence.fuzz.compare.values import value_effect
+from wirefence.fuzz.compare.values import name_value_effect
 from wirefence.targets.environments import Observation
 
 __all__ = [
     "EFFECTS",
     "MESSAGE",
     "WRITING",
+    "choose_subject",
     "effect_of",
+    "explain_effect",
+    "explain_writing_effect",
     "needs_traits",
-    "subject",
-    "why",
-    "why_written",
 ]
 
 MESSAGE = "message"
-"""Only the text of an error differs: counted apart, no change of behaviour."""
+"""Only the text of an error differs: counted separately, no change of behaviour."""
 
 EFFECTS: dict[str, str] = {
     "dies": "{new} takes its process down where {old} does not, so one document is an outage",
@@ -46,14 +46,14 @@ EFFECTS: dict[str, str] = {
     "type": "the value is of another type altogether",
     "error-type": "an except clause written for the one error need not catch the other",
 }
-"""Every effect, the gravest first, and what it means at a boundary; ``MESSAGE`` is none of them."""
+"""Every effect, by severity, and its consequence; ``MESSAGE`` is not one of them."""
 
 WRITING: dict[str, str] = {
     "newly-rejected": "{new} does not write a value that {old} writes, so an answer is lost",
     "newly-accepted": "{new} writes a value that {old} refuses, and its readers must cope",
     "error-type": "what refuses to write raises another error, past an except clause",
 }
-"""What an effect means for writers, where that is not what it means for readers."""
+"""The consequence of an effect for writers, if it differs from that for readers."""
 
 _ENDINGS = {
     "death": ("dies", "survives"),
@@ -63,21 +63,21 @@ _ENDINGS = {
 
 
 def effect_of(old: Observation, new: Observation) -> str:
-    """Name how two outcomes of one input differ: of :data:`EFFECTS`, ``MESSAGE`` or ``""``."""
+    """Return how two outcomes of one input differ: an effect, ``MESSAGE`` or ``""``."""
     if old == new:
         return ""
     for kind, (worse, better) in _ENDINGS.items():
-        if old.kind == new.kind == kind:  # however it ended: two deaths are the same
+        if old.kind == new.kind == kind:  # two deaths are equal, whatever their signals
             return ""
         if kind in (old.kind, new.kind):
             return worse if new.kind == kind else better
     if old.kind == new.kind == "accept":
-        return value_effect(old.value, new.value)
-    return _refusal(old, new)
+        return name_value_effect(old.value, new.value)
+    return _name_error_effect(old, new)
 
 
-def _refusal(old: Observation, new: Observation) -> str:
-    """How two outcomes differ of which at least one is an error."""
+def _name_error_effect(old: Observation, new: Observation) -> str:
+    """Return how two outcomes differ of which at least one is an error."""
     if new.kind == "accept":
         return "newly-accepted"
     if new.kind == "escape" and old.kind != "escape":
@@ -88,30 +88,30 @@ def _refusal(old: Observation, new: Observation) -> str:
 
 
 def needs_traits(effect: str) -> bool:
-    """Whether an effect is told apart by what the input holds, not by the outcomes alone."""
+    """Return whether a class of this effect is identified by traits, not by the outcomes alone."""
     return effect != "error-type"
 
 
-def subject(found: Set[str]) -> str:
-    """The most telling of a set of traits; ``any`` where there is none."""
+def choose_subject(found: Set[str]) -> str:
+    """Return the most specific trait of a set; ``any`` if there is none."""
     return next((name for name in TRAITS if name in found), "any")
 
 
-def why(effect: str, found: Set[str], old: str, new: str) -> str:
-    """One sentence: what the inputs of the class hold, and why the effect matters."""
-    name = subject(found)
+def explain_effect(effect: str, found: Set[str], old: str, new: str) -> str:
+    """Return one sentence: what the inputs of the class contain, and the consequence."""
+    name = choose_subject(found)
     held = f"For {TRAITS[name]}, " if name in TRAITS else ""
-    return _sentence(held, EFFECTS[effect], old, new)
+    return _make_sentence(held, EFFECTS[effect], old, new)
 
 
-def why_written(effect: str, what: str, old: str, new: str) -> str:
-    """The same for a difference in writing a value, or in reading what was written."""
+def explain_writing_effect(effect: str, what: str, old: str, new: str) -> str:
+    """Return the same for a difference in writing a value, or in reading what was written."""
     if what == "writing":
-        return _sentence("", WRITING.get(effect, EFFECTS[effect]), old, new)
-    return _sentence(f"In the {what}, ", EFFECTS[effect], old, new)
+        return _make_sentence("", WRITING.get(effect, EFFECTS[effect]), old, new)
+    return _make_sentence(f"In the {what}, ", EFFECTS[effect], old, new)
 
 
-def _sentence(held: str, consequence: str, old: str, new: str) -> str:
+def _make_sentence(held: str, consequence: str, old: str, new: str) -> str:
     if not held and not consequence.startswith("{"):  # a name stays as it is spelled
         consequence = consequence[0].upper() + consequence[1:]
     return f"{held}{consequence.format(old=old, new=new)}."

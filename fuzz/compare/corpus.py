@@ -1,7 +1,7 @@
-"""The user's own inputs: files, JSON Lines, and transcripts of the release gate.
+"""Read the user's own inputs: files, JSON Lines, and transcripts of the gate.
 
-The key insight: what matters to a user first is traffic that already flows, so these inputs come
-before any other, are never left out for lack of time, and are counted apart.
+The user's traffic matters most. So these inputs run first, run even if time is short, and are
+counted separately.
 """
 
 from __future__ import annotations
@@ -13,37 +13,40 @@ from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.paths import exists, is_file, is_folder
-from wirefence.fuzz.store.store import content_of
+from wirefence.fuzz.store.store import read_regular_file
 
-__all__ = ["reproducers", "traffic", "unreadable"]
+__all__ = ["count_unreadable_lines", "read_reproducers", "read_traffic"]
 
 _LINES = (".jsonl", ".ndjson", ".frame", ".log", ".txt")
 _TRANSCRIPT = ".transcript"
 _CUT = " bytes"
-"""How a transcript ends a line that it does not show as a whole."""
+"""How a transcript ends a line that it does not show completely."""
 _ESCAPE = re.compile(r"""\\(?:[\\'"nrt]|x[0-9a-f]{2})""")
-"""What Python, and gate, write for a byte that they do not show as it is."""
+"""Escapes that Python, and so the gate, writes for bytes that it does not print."""
 
 
-def traffic(paths: Sequence[Path]) -> Iterator[bytes]:
-    """Every document of every file below ``paths``, in the order of their names.
+def read_traffic(paths: Sequence[Path]) -> Iterator[bytes]:
+    """Yield every document of every file below ``paths``, sorted by name.
 
-    A file of lines (JSON Lines, a session's bytes) gives each line; a ``.transcript`` of gate gives
-    every frame that went in or came out and is shown whole, in Python's escapes; any other file is
-    a document as a whole and, if it has several lines, each of them as well. Raises UsageError for
-    a path that cannot be read.
+    A file of lines (JSON Lines, a session's bytes) gives each line. A ``.transcript`` of the gate
+    gives every frame that it shows completely. Any other file is one document, and each of its
+    lines as well if it has several. Raises UsageError for a path that cannot be read.
     """
-    for file in _files(paths):
-        yield from _documents(file)
+    for file in _list_files(paths):
+        yield from _read_documents(file)
 
 
-def unreadable(paths: Sequence[Path]) -> int:
-    """How many lines of transcripts :func:`traffic` leaves out, as gate did not write them."""
-    transcripts = (file for file in _files(paths) if file.suffix == _TRANSCRIPT)
-    return sum(not _is_escaped(line) for file in transcripts for line in _lines(file))
+def count_unreadable_lines(paths: Sequence[Path]) -> int:
+    """Return how many lines of transcripts :func:`read_traffic` skips, since the gate did not write
+    them.
+    """
+    transcripts = (file for file in _list_files(paths) if file.suffix == _TRANSCRIPT)
+    return sum(
+        not _is_escaped(line) for file in transcripts for line in _read_transcript_lines(file)
+    )
 
 
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
+def _list_files(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
         if not exists(path):
             raise UsageError(f"there is no corpus at {path}", "check the path")
@@ -54,19 +57,19 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
                 yield file
 
 
-def _read(file: Path) -> bytes:
+def _read_file(file: Path) -> bytes:
     try:
-        return content_of(file)
+        return read_regular_file(file)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UsageError(f"cannot read {file}: {reason}", "check the path") from error
 
 
-def _documents(file: Path) -> Iterator[bytes]:
+def _read_documents(file: Path) -> Iterator[bytes]:
     if file.suffix == _TRANSCRIPT:
-        yield from _frames(file)
+        yield from _read_frames(file)
         return
-    raw = _read(file)
+    raw = _read_file(file)
     lines = [line for line in raw.split(b"\n") if line.strip()]
     if file.suffix not in _LINES:
         yield raw
@@ -75,33 +78,35 @@ def _documents(file: Path) -> Iterator[bytes]:
     yield from lines
 
 
-def _frames(file: Path) -> Iterator[bytes]:
-    """The frames of a transcript; what is not escaped as Python's bytes are is left out."""
-    for line in _lines(file):
+def _read_frames(file: Path) -> Iterator[bytes]:
+    """Yield the frames of a transcript; lines that are not escaped like Python's bytes are
+    skipped.
+    """
+    for line in _read_transcript_lines(file):
         if _is_escaped(line):
             yield codecs.escape_decode(line.encode())[0].removesuffix(b"\n")
 
 
 def _is_escaped(line: str) -> bool:
-    """Whether each backslash of a line begins an escape as Python writes it."""
+    """Return whether each backslash of a line starts an escape as Python writes it."""
     return "\\" not in _ESCAPE.sub("", line)
 
 
-def _lines(file: Path) -> Iterator[str]:
-    """The lines of a transcript behind ``>`` and ``<``, as far as they are whole."""
-    for line in _read(file).decode(errors="replace").split("\n"):
+def _read_transcript_lines(file: Path) -> Iterator[str]:
+    """Yield the lines of a transcript after ``>`` and ``<``, if they are complete."""
+    for line in _read_file(file).decode(errors="replace").split("\n"):
         if line.startswith(("> ", "< ")) and not (" ... " in line and line.endswith(_CUT)):
             yield line[2:].removesuffix(" (no LF)")
 
 
-def reproducers(folder: Path) -> Iterator[bytes]:
-    """Every committed crash below ``folder``: its bytes whole and each of its lines.
+def read_reproducers(folder: Path) -> Iterator[bytes]:
+    """Yield the bytes of every committed crash below ``folder``, and each of its lines.
 
     Raises UsageError for one that cannot be read.
     """
     if not is_folder(folder):
         return
     for path in sorted(folder.rglob("*.frame")):
-        raw = _read(path)
+        raw = _read_file(path)
         yield raw
         yield from raw.split(b"\n")

@@ -1,8 +1,7 @@
-"""Inputs that end processes: enough of them is enough.
+"""Skip inputs like those that have killed a side often enough.
 
-The key insight: a death costs what ten thousand other inputs cost, and the tenth of its kind says
-nothing that the first did not. So what has killed a side again and again is left out from then on,
-by depth or by traits, and the report says how much that was.
+A death costs as much as ten thousand other inputs, and further deaths of one kind show nothing new.
+So inputs with the same depth or traits are skipped from then on, and the report counts them.
 """
 
 from __future__ import annotations
@@ -11,71 +10,76 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from wirefence.fuzz.compare.traits import traits
+from wirefence.fuzz.compare.traits import find_traits
 
-__all__ = ["Lethal"]
+__all__ = ["DeadlyInputs"]
 
 _DEEP, _DEATHS = 900, 2
 """Inputs of so many brackets may die of depth; so many deaths of one shape are enough."""
 _ALIKE, _ENOUGH = 3, 6
 """Deaths with the same traits, and deaths that share some, which are enough."""
 _CAREFUL = 128
+"""Inputs of a batch after a death, so that the next one is detected soon."""
 
 
 @dataclass(slots=True)
-class Lethal:
-    """What has killed a side so far."""
+class DeadlyInputs:
+    """The inputs that have killed a side so far."""
 
     depths: dict[bytes, list[int]] = field(default_factory=dict)
     kinds: Counter[frozenset[str]] = field(default_factory=Counter)
 
-    def learn(self, dead: Iterable[bytes]) -> None:
-        """Remember inputs that killed a side."""
+    def add_dead(self, dead: Iterable[bytes]) -> None:
+        """Record inputs that killed a side."""
         for raw in dead:
-            depth = _brackets(raw)
+            depth = _count_brackets(raw)
             if depth > _DEEP:
-                self.depths.setdefault(_shape(raw), []).append(depth)
+                self.depths.setdefault(_nesting_shape(raw), []).append(depth)
             else:
-                self.kinds[traits(raw)] += 1
+                self.kinds[find_traits(raw)] += 1
 
-    def spared(self, inputs: Sequence[bytes]) -> Sequence[bytes]:
-        """The inputs without those like the ones that have killed often enough."""
+    def skip_deadly(self, inputs: Sequence[bytes]) -> Sequence[bytes]:
+        """Return the inputs without those like the ones that have killed often enough."""
         if self.depths:
-            inputs = [raw for raw in inputs if not self._too_deep(raw)]
-        often = self._often()
+            inputs = [raw for raw in inputs if not self._is_too_deep(raw)]
+        often = self._find_deadly_traits()
         if often:
-            inputs = [raw for raw in inputs if not any(_like(raw, kind) for kind in often)]
+            inputs = [raw for raw in inputs if not any(_has_traits(raw, kind) for kind in often)]
         return inputs
 
-    def _too_deep(self, raw: bytes) -> bool:
-        """Whether shallower inputs of the same shape have killed often enough."""
-        depths = self.depths.get(_shape(raw), ())
-        return len(depths) >= _DEATHS and _brackets(raw) >= min(depths)
+    def _is_too_deep(self, raw: bytes) -> bool:
+        """Return whether shallower inputs of the same shape have killed often enough."""
+        depths = self.depths.get(_nesting_shape(raw), ())
+        return len(depths) >= _DEATHS and _count_brackets(raw) >= min(depths)
 
-    def _often(self) -> list[frozenset[str]]:
-        """Traits to keep away from: what all dead inputs share, else what some of them did."""
+    def _find_deadly_traits(self) -> list[frozenset[str]]:
+        """Return sets of traits to skip: what all dead inputs share, else what several of them
+        had.
+        """
         shared = frozenset.intersection(*self.kinds) if self.kinds else frozenset()
         if shared and self.kinds.total() >= _ENOUGH:
             return [shared]
         return [kind for kind, deaths in self.kinds.items() if deaths >= _ALIKE]
 
-    def pieces(self, inputs: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-        """The inputs in pieces: small ones once something has died, to learn soon of the next."""
+    def split_inputs(self, inputs: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+        """Yield the inputs in parts; small ones after a death, to detect the next one soon."""
         size = _CAREFUL if self.kinds else max(1, len(inputs))
         for start in range(0, max(1, len(inputs)), size):
             yield inputs[start : start + size]
 
 
-def _like(raw: bytes, kind: frozenset[str]) -> bool:
-    """Whether an input has all traits of a kind; the kind without traits is only like itself."""
-    found = traits(raw)
+def _has_traits(raw: bytes, kind: frozenset[str]) -> bool:
+    """Return whether an input has all traits of a set; an empty set matches only inputs without
+    any.
+    """
+    found = find_traits(raw)
     return kind <= found if kind else not found
 
 
-def _shape(raw: bytes) -> bytes:
-    """What tells one way of nesting from another: each has a limit of its own."""
+def _nesting_shape(raw: bytes) -> bytes:
+    """Return what distinguishes one way of nesting from another; each has its own limit."""
     return raw[:2] + raw[-1:]
 
 
-def _brackets(raw: bytes) -> int:
+def _count_brackets(raw: bytes) -> int:
     return raw.count(b"[") + raw.count(b"{")

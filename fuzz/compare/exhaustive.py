@@ -1,7 +1,7 @@
-"""Everything of a small shape: what lets a report say "none", not only "none found".
+"""Exhaustive inputs: every input of a small shape, so that a report can claim "none" for it.
 
-The key insight: a shape is a finite list with a name in words. Shapes are ordered by size, so that
-a small budget still finishes some of them, and only a finished shape is claimed.
+A shape is a finite list with a description. Shapes are sorted by size, so that a small budget
+finishes some of them. Only a finished shape is claimed.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from itertools import product
 from wirefence.fuzz.compare.seeds.text import SURROGATES
 from wirefence.strategies.exhaustive import BYTES, TOKENS, byte_strings, token_strings
 
-__all__ = ["SHAPES", "Shape", "in_short"]
+__all__ = ["SHAPES", "Shape", "summarize_claims"]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """All inputs of one shape.
 
-    ``claim`` says which, in words for the report; ``kind`` is what shapes that differ only in their
-    ``bound`` share, empty for shapes that a summary leaves out.
+    ``claim`` describes it for the report. ``kind`` is common to shapes that differ only in their
+    ``bound``; it is empty for shapes that a summary omits.
     """
 
     claim: str
@@ -122,13 +122,13 @@ SHAPES: tuple[Shape, ...] = (
     Shape(f"{_TOKEN_WORDS}, up to 5 tokens", "{} tokens", _tokens(5), 5),
     Shape(f"{_BYTE_WORDS}, up to 5 bytes", "{} bytes", _bytes(5), 5),
 )
-"""Smaller before larger. A longer bound of one kind covers, and repeats, the shorter."""
+"""Small shapes first. A larger bound of one kind includes the inputs of the smaller."""
 
 _BY_CLAIM = {shape.claim: shape for shape in SHAPES}
 
 
-def in_short(claims: Sequence[str]) -> str:
-    """What finished shapes amount to, in a few words: the greatest bound of each kind."""
+def summarize_claims(claims: Sequence[str]) -> str:
+    """Return the largest bound of each kind of finished shapes, in a few words."""
     kinds: dict[str, int] = {}
     for shape in (_BY_CLAIM[claim] for claim in claims):
         kinds[shape.kind] = max(shape.bound, kinds.get(shape.kind, 0))

@@ -1,4 +1,4 @@
-"""The report in each format by its name."""
+"""The formats of the report, by name."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from wirefence.fuzz.compare.html import as_html
-from wirefence.fuzz.compare.report import Report, verdict
+from wirefence.fuzz.compare.report import Report, format_verdict
 from wirefence.fuzz.compare.tables import as_markdown, as_table
 
 __all__ = ["FORMATS", "as_json"]
 
 
 def as_json(report: Report) -> str:
-    """The report for programs: one JSON object, ASCII only."""
+    """Return the report as one JSON object, ASCII only."""
     content = {
-        "verdict": verdict(report),
+        "verdict": format_verdict(report),
         "different": report.different,
         **asdict(report),
     }
@@ -30,4 +30,4 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
     "markdown": as_markdown,
     "html": as_html,
 }
-"""What ``--format`` takes."""
+"""The values of ``--format``."""

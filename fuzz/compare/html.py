@@ -1,12 +1,19 @@
-"""The report as one page: no script, nothing loaded from elsewhere, every text escaped."""
+"""The report as one HTML page: no script, no external resources, all text escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
-from wirefence.fuzz.compare.report import Compared, Report, verdict
-from wirefence.fuzz.compare.tables import again, class_rows, grid, notes, speed_rows, traffic_line
+from wirefence.fuzz.compare.report import Compared, Report, format_verdict
+from wirefence.fuzz.compare.tables import (
+    format_commands,
+    format_traffic,
+    make_class_rows,
+    make_grid,
+    make_notes,
+    make_speed_rows,
+)
 from wirefence.fuzz.text import printable
 
 __all__ = ["as_html"]
@@ -21,15 +28,18 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere}
 
 
 def as_html(report: Report) -> str:
-    """One self-contained page: verdict, grid, classes, what is counted apart, speed, commands."""
-    parts = [f"<h1>{_text(verdict(report))}</h1>"]
-    parts += [f"<p>{_text(line)}</p>" for line in traffic_line(report)]
+    """Return one page: verdict, grid, classes, notes, speed and commands."""
+    parts = [f"<h1>{_escape_text(format_verdict(report))}</h1>"]
+    parts += [f"<p>{_escape_text(line)}</p>" for line in format_traffic(report)]
     if len(report.pairs) > 1:
-        parts.append(_table(grid(report)))
-    parts += [_pair(pair) for pair in report.pairs if pair.found]
-    items = "".join(f"<li>{_text(note)}</li>" for note in notes(report))
+        parts.append(_format_table(make_grid(report)))
+    parts += [_format_pair(pair) for pair in report.pairs if pair.found]
+    items = "".join(f"<li>{_escape_text(note)}</li>" for note in make_notes(report))
     parts.append(f"<ul>{items}</ul>")
-    parts += [_table(speed_rows(report)), f"<pre>{_text_lines(again(report))}</pre>"]
+    parts += [
+        _format_table(make_speed_rows(report)),
+        f"<pre>{_escape_lines(format_commands(report))}</pre>",
+    ]
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         "<title>wirefence compare</title>"
@@ -37,20 +47,23 @@ def as_html(report: Report) -> str:
     )
 
 
-def _pair(pair: Compared) -> str:
-    return f"<h2>{_text(pair.old)} → {_text(pair.new)}</h2>{_table(class_rows(pair))}"
+def _format_pair(pair: Compared) -> str:
+    title = f"{_escape_text(pair.old)} → {_escape_text(pair.new)}"
+    return f"<h2>{title}</h2>{_format_table(make_class_rows(pair))}"
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def _format_table(rows: Sequence[Sequence[str]]) -> str:
     head, *rest = rows
-    top = "".join(f"<th>{_text(cell)}</th>" for cell in head)
-    body = "".join(f"<tr>{''.join(f'<td>{_text(c)}</td>' for c in row)}</tr>" for row in rest)
+    top = "".join(f"<th>{_escape_text(cell)}</th>" for cell in head)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{_escape_text(c)}</td>' for c in row)}</tr>" for row in rest
+    )
     return f"<table><tr>{top}</tr>{body}</table>"
 
 
-def _text(text: str) -> str:
+def _escape_text(text: str) -> str:
     return escape(printable(text))
 
 
-def _text_lines(lines: Sequence[str]) -> str:
-    return "\n".join(_text(line) for line in lines)
+def _escape_lines(lines: Sequence[str]) -> str:
+    return "\n".join(_escape_text(line) for line in lines)

@@ -1,7 +1,7 @@
-"""Random inputs: grammar output, mutated a score of times each, and numbers that are hard to round.
+"""Random inputs: documents of the grammar, mutants of them, and numbers that are hard to round.
 
-The key insight: making a document costs ten times what breaking it does, so each is broken often;
-block *n* of a seed is a function of seed and *n* alone.
+Generating a document costs ten times as much as mutating it, so each one is mutated often. Block
+*n* of a seed is a function of seed and *n* alone.
 """
 
 from __future__ import annotations
@@ -9,12 +9,16 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from wirefence.fuzz.compare.seeds.numbers import decimal, halfway, integer
+from wirefence.fuzz.compare.seeds.numbers import (
+    generate_decimal,
+    generate_halfway,
+    generate_integer,
+)
 from wirefence.fuzz.compare.seeds.text import INVALID_UTF8, SURROGATES
 from wirefence.strategies.json_text import DICTIONARY, json_text, load_words
 from wirefence.strategies.source import RandomSource
 
-__all__ = ["block"]
+__all__ = ["generate_block"]
 
 _DOCUMENTS = 40
 _MUTANTS = 20
@@ -55,14 +59,14 @@ _SPLICES: tuple[bytes, ...] = (
 )
 
 
-def block(seed: int, number: int, words: Sequence[bytes] = ()) -> Iterator[bytes]:
-    """The inputs of one block: documents of the grammar, mutants of each, and hard numbers.
+def generate_block(seed: int, number: int, words: Sequence[bytes] = ()) -> Iterator[bytes]:
+    """Yield the inputs of one block: documents of the grammar, mutants of each, and hard numbers.
 
-    ``words`` are strings mined from the libraries; they become names, strings and raw tokens.
+    ``words`` are strings found in the libraries; they become names, strings and raw tokens.
     """
     rng = random.Random((seed * _MIX + number) & (1 << 64) - 1)
     source = RandomSource(rng)
-    vocabulary = [*load_words(DICTIONARY), *filter(_plain, words)]
+    vocabulary = [*load_words(DICTIONARY), *filter(_is_plain_word, words)]
     tokens = [*_SPLICES, *words]
     documents = [
         json_text(source, lone_surrogates=True, words=vocabulary) for _ in range(_DOCUMENTS)
@@ -70,27 +74,27 @@ def block(seed: int, number: int, words: Sequence[bytes] = ()) -> Iterator[bytes
     for document in documents:
         yield document
         for _ in range(_MUTANTS):
-            yield _mutant(rng.random, document, documents, tokens)
+            yield _make_mutant(rng.random, document, documents, tokens)
     for _ in range(_NUMBERS):
-        yield from (halfway(rng), decimal(rng), integer(rng))
+        yield from (generate_halfway(rng), generate_decimal(rng), generate_integer(rng))
 
 
-def _plain(word: bytes) -> bool:
-    """Whether a mined string can stand between quotes as it is."""
+def _is_plain_word(word: bytes) -> bool:
+    """Return whether a word can stand between quotes unchanged."""
     return word.isascii() and b'"' not in word and b"\\" not in word and word.isalnum()
 
 
-def _mutant(
+def _make_mutant(
     draw: Callable[[], float], raw: bytes, others: Sequence[bytes], tokens: Sequence[bytes]
 ) -> bytes:
-    """``raw`` changed in one to three places."""
+    """Return ``raw`` changed in at least one place, mostly in up to three."""
     while True:
-        raw = _mutated(draw, raw, others, tokens)
+        raw = _mutate_once(draw, raw, others, tokens)
         if draw() < 0.6:
             return raw
 
 
-def _mutated(
+def _mutate_once(
     draw: Callable[[], float], raw: bytes, others: Sequence[bytes], tokens: Sequence[bytes]
 ) -> bytes:
     kind, at = draw(), int(draw() * (len(raw) + 1))

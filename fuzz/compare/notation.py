@@ -1,8 +1,4 @@
-"""Inputs as text for people and shells: repetitions are counted, not printed.
-
-The key insight: the smallest input of a class may be a thousand brackets and must still fit a line
-that can be copied.
-"""
+"""Short notation of inputs: repetitions are counted, so a thousand brackets fit one line."""
 
 from __future__ import annotations
 
@@ -11,15 +7,17 @@ from collections.abc import Iterator
 
 from wirefence.fuzz.errors import UsageError
 
-__all__ = ["parse", "readable", "spelled"]
+__all__ = ["format_hex", "format_readable", "parse_hex"]
 
 _RUN = re.compile(rb"(.{1,8}?)\1{15,}", re.DOTALL)
 _PIECE = re.compile(r"((?:[0-9a-f]{2})+)(?:\*([1-9][0-9]{0,7}))?")
 _LARGEST = 64 << 20
+"""Bytes; larger inputs must be given as a file."""
 _SHOWN = 160
+"""Characters of an input in a report."""
 
 
-def _pieces(raw: bytes) -> Iterator[tuple[bytes, int]]:
+def _split_repetitions(raw: bytes) -> Iterator[tuple[bytes, int]]:
     end = 0
     for match in _RUN.finditer(raw):
         if match.start() > end:
@@ -30,27 +28,32 @@ def _pieces(raw: bytes) -> Iterator[tuple[bytes, int]]:
         yield raw[end:], 1
 
 
-def readable(raw: bytes, limit: int = _SHOWN) -> str:
-    """``raw`` as a Python expression, cut where it is longer than ``limit`` characters."""
-    words = [f"{piece!r}" + (f" * {count}" if count > 1 else "") for piece, count in _pieces(raw)]
+def format_readable(raw: bytes, limit: int = _SHOWN) -> str:
+    """Return ``raw`` as a Python expression of at most ``limit`` characters."""
+    words = [
+        f"{piece!r}" + (f" * {count}" if count > 1 else "")
+        for piece, count in _split_repetitions(raw)
+    ]
     text = " + ".join(words)
     return text if len(text) <= limit else f"{text[:limit]}... ({len(raw):,} bytes)"
 
 
-def spelled(raw: bytes) -> str:
-    """``raw`` in hexadecimal with counted repetitions: ``5b*995+5d*995``; ``-`` for no bytes."""
-    words = [piece.hex() + (f"*{count}" if count > 1 else "") for piece, count in _pieces(raw)]
+def format_hex(raw: bytes) -> str:
+    """Return ``raw`` in hexadecimal with counted repetitions: ``5b*995+5d*995``; ``-`` if empty."""
+    words = [
+        piece.hex() + (f"*{count}" if count > 1 else "") for piece, count in _split_repetitions(raw)
+    ]
     return "+".join(words) or "-"
 
 
-def parse(text: str) -> bytes:
-    """The bytes that :func:`spelled` wrote. Raises UsageError."""
+def parse_hex(text: str) -> bytes:
+    """Return the bytes that :func:`format_hex` wrote. Raises UsageError."""
     parts: list[bytes] = []
     for word in text.split("+") if text != "-" else []:
         match = _PIECE.fullmatch(word)
         if match is None:
             raise UsageError(
-                f"{word[:40]!r} is no input in hexadecimal", "write it like 5b*995+5d*995"
+                f"{word[:40]!r} is not an input in hexadecimal", "write it like 5b*995+5d*995"
             )
         parts.append(bytes.fromhex(match[1]) * int(match[2] or 1))
         if sum(map(len, parts)) > _LARGEST:

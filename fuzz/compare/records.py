@@ -1,7 +1,7 @@
-"""The records that join the parts of a comparison.
+"""Records shared by the parts of a comparison.
 
-The key insight: two outcomes are the same exactly if kind, value and error are; a message is shown
-and counted, and decides nothing.
+Two outcomes are equal if kind, value and error are equal. Messages are counted and shown, but are
+not compared.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from wirefence.targets.environments import Observation
 __all__ = ["Item", "Look"]
 
 Look = Callable[[Sequence[bytes], str], Sequence[tuple[Observation, Observation]]]
-"""Asks both sides what they make of inputs in the named form."""
+"""Returns what both sides make of inputs in the named form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One input and the name of the form in which it is handed over (``bytes``, ``str``, ...)."""
+    """One input and the name of the form in which it is passed (``bytes``, ``str``, ...)."""
 
     raw: bytes
     form: str = "bytes"

@@ -1,7 +1,6 @@
-"""The report as records: what every format shows, and nothing of how.
+"""The report as records: the content of every format.
 
-The key insight: a verdict is counted from classes, never from messages or spellings, and says how
-far the search went, so that "none" can be weighed.
+The verdict counts classes, never messages or spellings, and names how far the search went.
 """
 
 from __future__ import annotations
@@ -9,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wirefence.fuzz.compare.class_table import Entry
-from wirefence.fuzz.compare.classes import why, why_written
-from wirefence.fuzz.compare.exhaustive import in_short
-from wirefence.fuzz.compare.notation import readable, spelled
-from wirefence.fuzz.compare.run import Explorer, Pair, Tally
+from wirefence.fuzz.compare.class_table import ClassEntry
+from wirefence.fuzz.compare.classes import explain_effect, explain_writing_effect
+from wirefence.fuzz.compare.exhaustive import summarize_claims
+from wirefence.fuzz.compare.notation import format_hex, format_readable
+from wirefence.fuzz.compare.run import Comparison, Pair, Tally
 from wirefence.fuzz.compare.seeds import FAMILIES
-from wirefence.fuzz.compare.serialization import Writings, Written
+from wirefence.fuzz.compare.serialization import WritingClass, WritingResult
 from wirefence.fuzz.compare.speed import Speed
-from wirefence.fuzz.compare.values import shown
+from wirefence.fuzz.compare.values import format_value
 from wirefence.targets.environments import Observation, Usage
 
-__all__ = ["Compared", "Found", "Report", "SideFacts", "verdict"]
+__all__ = ["Compared", "Found", "Report", "SideFacts", "format_verdict"]
 
 _COVERED = {family.name: len(family.covers) for family in FAMILIES}
 
@@ -29,9 +28,9 @@ _COVERED = {family.name: len(family.covers) for family in FAMILIES}
 class Found:
     """One class of differences between two sides.
 
-    ``input`` is the smallest found, as a Python expression, and ``spelled`` the same for
-    ``--input``; empty for differences in writing, where ``input`` is the value. ``count`` is how
-    many inputs showed it, ``traffic`` how many of the user's.
+    ``input`` is the smallest one, as a Python expression, and ``spelled`` the same for ``--input``;
+    it is empty for differences in writing, where ``input`` is the value. ``count`` is the number of
+    inputs that showed it, ``traffic`` that of the user's.
     """
 
     name: str
@@ -50,10 +49,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two sides: classes, and what is counted apart.
+    """Two sides: their classes, and what is counted separately.
 
-    ``sampled`` refusals had their messages compared; ``unlooked`` differing inputs came in floods
-    of their like and are in no class's count.
+    The messages of ``sampled`` rejections were compared. ``unlooked`` differing inputs were too
+    many of one kind, and are in no class's count.
     """
 
     old: str
@@ -70,13 +69,13 @@ class Compared:
 
     @property
     def changed(self) -> tuple[Found, ...]:
-        """Classes that no reviewer has accepted."""
+        """Classes that are not accepted."""
         return tuple(each for each in self.found if not each.accepted)
 
 
 @dataclass(frozen=True, slots=True)
 class SideFacts:
-    """One side: what it is, what it is made of, what it cost, how fast it is."""
+    """One side: its name, versions, cost and speed."""
 
     name: str
     label: str
@@ -89,7 +88,7 @@ class SideFacts:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that a comparison has to say."""
+    """The result of a comparison."""
 
     sides: tuple[SideFacts, ...]
     pairs: tuple[Compared, ...]
@@ -104,17 +103,17 @@ class Report:
         return any(pair.changed for pair in self.pairs)
 
     def with_pairs(self, pairs: Sequence[Compared]) -> Report:
-        """The same report over other pairs."""
+        """Return the report with other pairs."""
         return replace(self, pairs=tuple(pairs))
 
 
-def compared(explorer: Explorer, pair: Pair, writings: Writings | None) -> Compared:
-    """What is known of one pair, as records."""
+def make_compared(explorer: Comparison, pair: Pair, writings: WritingResult | None) -> Compared:
+    """Return the results of one pair as a record."""
     sides = explorer.team.sides
     old, new = sides[pair.old].name, sides[pair.new].name
-    found = [_found(entry, old, new) for entry in pair.ledger.ordered()]
+    found = [_make_found(entry, old, new) for entry in pair.ledger.sort_classes()]
     if writings is not None:
-        found += [_writing(each, old, new) for each in writings.classes.values()]
+        found += [_make_writing_found(each, old, new) for each in writings.classes.values()]
     example = pair.ledger.message_item
     return Compared(
         old,
@@ -125,56 +124,56 @@ def compared(explorer: Explorer, pair: Pair, writings: Writings | None) -> Compa
         pair.sampled,
         pair.unlooked,
         pair.ledger.unsteady,
-        "" if example is None else readable(example.raw),
+        "" if example is None else format_readable(example.raw),
         0 if writings is None else writings.values,
         0 if writings is None else writings.spelled,
     )
 
 
-def _found(entry: Entry, old: str, new: str) -> Found:
+def _make_found(entry: ClassEntry, old: str, new: str) -> Found:
     raw = entry.item.raw
     return Found(
         entry.name,
         entry.effect,
-        _why(entry, old, new),
-        readable(raw),
-        spelled(raw),
+        _explain_entry(entry, old, new),
+        format_readable(raw),
+        format_hex(raw),
         len(raw),
-        outcome_text(entry.old),
-        outcome_text(entry.new),
+        format_outcome(entry.old),
+        format_outcome(entry.new),
         entry.count,
         entry.traffic,
         tuple(sorted(entry.forms)),
     )
 
 
-def _why(entry: Entry, old: str, new: str) -> str:
+def _explain_entry(entry: ClassEntry, old: str, new: str) -> str:
     if entry.effect == "error-type" and entry.old.error in entry.new.bases:
         held = f"{entry.new.error} is a {entry.old.error}"
         return f"Except clauses for {old}'s error still hold, as {held}; those for {new}'s don't."
-    return why(entry.effect, entry.needed, old, new)
+    return explain_effect(entry.effect, entry.needed, old, new)
 
 
-def _writing(found: Written, old: str, new: str) -> Found:
+def _make_writing_found(found: WritingClass, old: str, new: str) -> Found:
     return Found(
         found.name,
         found.effect,
-        why_written(found.effect, found.what, old, new),
-        shown(found.value),
+        explain_writing_effect(found.effect, found.what, old, new),
+        format_value(found.value),
         "",
         len(found.value),
-        outcome_text(found.old, text=found.what == "writing"),
-        outcome_text(found.new, text=found.what == "writing"),
+        format_outcome(found.old, text=found.what == "writing"),
+        format_outcome(found.new, text=found.what == "writing"),
         found.count,
         0,
         ("value",),
     )
 
 
-def outcome_text(seen: Observation, *, text: bool = False) -> str:
-    """One outcome in a few words; ``text`` tells that what was accepted is a text as written."""
+def format_outcome(seen: Observation, *, text: bool = False) -> str:
+    """Return one outcome in a few words; with ``text``, an accepted value is text as written."""
     if seen.kind == "accept":
-        return readable(seen.value) if text else shown(seen.value)
+        return format_readable(seen.value) if text else format_value(seen.value)
     verb = {
         "reject": "rejects",
         "escape": "escapes",
@@ -185,11 +184,11 @@ def outcome_text(seen: Observation, *, text: bool = False) -> str:
     return f"{verb} {seen.error}"
 
 
-def verdict(report: Report) -> str:
-    """The first line: whether behaviour changed, over how much."""
+def format_verdict(report: Report) -> str:
+    """Return the first line: whether behaviour changed, over how many inputs."""
     tally = report.tally
     cut = " (interrupted)" if tally.interrupted else ""
-    reach = in_short(tally.claims)
+    reach = summarize_claims(tally.claims)
     known_classes = sum(_COVERED[name] for name in tally.families)
     said = [f"exhaustive to {reach}"] if reach else []
     said += [f"{known_classes} classes of known divergence"] if known_classes else []
@@ -201,18 +200,18 @@ def verdict(report: Report) -> str:
         return f"{same} of {len(report.pairs)} pairs show no semantic difference {over}{cut}."
     (pair,) = report.pairs
     changed, accepted = len(pair.changed), len(pair.found) - len(pair.changed)
-    known = f", {accepted} accepted {_plural('class', accepted)} aside" if accepted else ""
+    known = f", {accepted} accepted {_pluralize('class', accepted)} aside" if accepted else ""
     if not changed:
         return f"No semantic difference {over}{known}{cut}."
-    return f"Behaviour changed in {changed} {_plural('class', changed)} {over}{known}{cut}."
+    return f"Behaviour changed in {changed} {_pluralize('class', changed)} {over}{known}{cut}."
 
 
-def _plural(word: str, count: int) -> str:
+def _pluralize(word: str, count: int) -> str:
     return word if count == 1 else f"{word}es"
 
 
-def ratio(speeds: Sequence[Speed | None], at: int) -> str:
-    """How fast side ``at`` is in comparison to the first, in words."""
+def format_ratio(speeds: Sequence[Speed | None], at: int) -> str:
+    """Return the speed of side ``at`` relative to the first."""
     first, mine = speeds[0], speeds[at]
     if first is None or mine is None or at == 0:
         return ""

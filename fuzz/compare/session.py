@@ -1,4 +1,4 @@
-"""One whole comparison, from prepared sides to a report."""
+"""Run one comparison, from prepared sides to a report."""
 
 from __future__ import annotations
 
@@ -6,26 +6,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from wirefence.fuzz.compare.corpus import traffic
+from wirefence.fuzz.compare.corpus import read_traffic
 from wirefence.fuzz.compare.input_schedule import Origin
-from wirefence.fuzz.compare.report import Report, SideFacts, compared
-from wirefence.fuzz.compare.run import Budget, Explorer, Tally
-from wirefence.fuzz.compare.serialization import Writings, written
-from wirefence.fuzz.compare.sides import Team, forms, team
-from wirefence.fuzz.compare.speed import Speed, documents, measure
+from wirefence.fuzz.compare.report import Report, SideFacts, make_compared
+from wirefence.fuzz.compare.run import Budget, Comparison, Tally
+from wirefence.fuzz.compare.serialization import WritingResult, compare_writing
+from wirefence.fuzz.compare.sides import Team, find_forms, start_team
+from wirefence.fuzz.compare.speed import Speed, choose_documents, measure_speed
 from wirefence.targets.environments import Side
 
-__all__ = ["Request", "compare"]
+__all__ = ["CompareRequest", "compare_sides"]
 
-_WORDS = 400
-_TIMED = 600
+_MAX_WORDS = 400
+"""Strings from each library that become inputs."""
+_MAX_TIMED = 600
+"""Documents of the user that are timed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What is asked: sides, budget, inputs. ``only`` inputs, where given, are all that is run.
+class CompareRequest:
+    """The options of a comparison: sides, budget, inputs. ``only`` inputs replace all others.
 
-    ``command`` is the command line that asks for the same.
+    ``command`` is the command line that repeats it.
     """
 
     sides: tuple[Side, ...]
@@ -35,19 +37,19 @@ class Request:
     command: str = ""
 
 
-def compare(request: Request, told: Callable[[Tally, int], None]) -> Report:
-    """Run a comparison. Raises TargetError where a side does not start, UsageError for inputs."""
-    mined = chain.from_iterable(islice(side.strings(), _WORDS) for side in request.sides)
+def compare_sides(request: CompareRequest, told: Callable[[Tally, int], None]) -> Report:
+    """Run a comparison. Raises TargetError if a side does not start, UsageError for bad inputs."""
+    mined = chain.from_iterable(islice(side.strings(), _MAX_WORDS) for side in request.sides)
     origin = replace(request.origin, words=tuple(dict.fromkeys(mined)))
-    speeds = [] if request.only else _speeds(request)
-    with team(request.sides, request.budget.lanes) as hired:
-        explorer = Explorer(hired, request.budget, told)
+    speeds = [] if request.only else _measure_speeds(request)
+    with start_team(request.sides, request.budget.lanes) as hired:
+        explorer = Comparison(hired, request.budget, told)
         if request.only:
-            explorer.only(request.only)
+            explorer.run_inputs(request.only)
         else:
             explorer.run(origin)
         pairs = [
-            compared(explorer, pair, _written(request, hired, pair.old, pair.new))
+            make_compared(explorer, pair, _compare_writing(request, hired, pair.old, pair.new))
             for pair in explorer.pairs
         ]
         return Report(
@@ -58,7 +60,7 @@ def compare(request: Request, told: Callable[[Tally, int], None]) -> Report:
                     side.facts.library,
                     dict(side.versions),
                     dict(side.facts.context),
-                    hired.usage(at),
+                    hired.sum_usage(at),
                     speeds[at] if speeds else None,
                 )
                 for at, side in enumerate(request.sides)
@@ -71,10 +73,12 @@ def compare(request: Request, told: Callable[[Tally, int], None]) -> Report:
         )
 
 
-def _written(request: Request, hired: Team, old: int, new: int) -> Writings | None:
-    return None if request.only else written(hired, old, new)
+def _compare_writing(
+    request: CompareRequest, hired: Team, old: int, new: int
+) -> WritingResult | None:
+    return None if request.only else compare_writing(hired, old, new)
 
 
-def _speeds(request: Request) -> list[Speed]:
-    yours = list(islice(traffic(request.origin.corpus), _TIMED))
-    return measure(request.sides, forms(request.sides)[0], documents(yours))
+def _measure_speeds(request: CompareRequest) -> list[Speed]:
+    yours = list(islice(read_traffic(request.origin.corpus), _MAX_TIMED))
+    return measure_speed(request.sides, find_forms(request.sides)[0], choose_documents(yours))

@@ -1,7 +1,7 @@
-"""The processes behind a comparison: lanes that digest batches, lookers that are asked for details.
+"""The worker processes of a comparison: lanes that digest batches, and lookers that give details.
 
-The key insight: a batch is sent to every side before the answer of any is read, and the next batch
-is made meanwhile, so one thread keeps all sides busy.
+A batch is sent to every side before any result is read, and the next batch is generated meanwhile.
+So one thread keeps all sides busy.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from wirefence.fuzz.compare.records import Look
 from wirefence.targets.environments import Observation, Pending, Side, Usage, Worker
 from wirefence.targets.environments.protocol import DIGEST
 
-__all__ = ["DIGEST", "Form", "Lane", "Team", "forms", "team"]
+__all__ = ["DIGEST", "Form", "Lane", "Team", "find_forms", "start_team"]
 
 _LOOKED = 200
+"""Inputs of one request for details; their values may be large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One way to hand over an input: its name, and each side's reader for it."""
+    """One way to pass an input: its name, and each side's reader for it."""
 
     name: str
     readers: tuple[str, ...]
 
 
-def forms(sides: Sequence[Side]) -> tuple[Form, ...]:
-    """The ways of reading that all sides have; where there is none, each side's usual one."""
+def find_forms(sides: Sequence[Side]) -> tuple[Form, ...]:
+    """Return the forms that all sides have; if there is none, one with each side's usual reader."""
     common = [name for name in sides[0].readers if all(name in side.readers for side in sides)]
     if common:
         return tuple(Form(name, (name,) * len(sides)) for name in common)
@@ -38,30 +39,31 @@ def forms(sides: Sequence[Side]) -> tuple[Form, ...]:
 
 @dataclass(slots=True)
 class Lane:
-    """One worker of each side, and the batch they are at."""
+    """One worker of each side, and the batch that they run."""
 
     workers: Sequence[Worker]
     named: bool
     project: bool
     pending: list[Pending] = field(default_factory=list)
 
-    def begin(self, inputs: Sequence[bytes], form: Form) -> None:
+    def send_batch(self, inputs: Sequence[bytes], form: Form) -> None:
         """Send a batch to every side."""
         self.pending = [
             worker.begin(inputs, reader=reader, named=self.named, project=self.project)
             for worker, reader in zip(self.workers, form.readers, strict=True)
         ]
 
-    def blocks(self) -> list[bytes]:
-        """The digests of the batch, a block for each side."""
+    def read_digests(self) -> list[bytes]:
+        """Return the digests of the batch, one block for each side."""
         return [pending.block() for pending in self.pending]
 
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """All workers of a comparison; they end with the block of :func:`team`.
+    """All workers of a comparison; they end with the block of :func:`start_team`.
 
-    ``project`` is true where a side has one number type, so that all are told as it would.
+    ``project`` is true if a side has only one number type, so that all numbers are compared as
+    such.
     """
 
     sides: tuple[Side, ...]
@@ -70,8 +72,8 @@ class Team:
     lookers: tuple[Worker, ...]
     project: bool
 
-    def look(self, at: int, raws: Sequence[bytes], form: str) -> list[Observation]:
-        """What side number ``at`` makes of inputs in a form, in full."""
+    def observe(self, at: int, raws: Sequence[bytes], form: str) -> list[Observation]:
+        """Return the full outcomes of side ``at`` for inputs in a form."""
         reader = next(each for each in self.forms if each.name == form).readers[at]
         return [
             seen
@@ -81,19 +83,19 @@ class Team:
             )
         ]
 
-    def pair(self, old: int, new: int) -> Look:
-        """A function that asks two of the sides about inputs in a form."""
+    def make_look(self, old: int, new: int) -> Look:
+        """Return a function that runs inputs in a form on two sides."""
         return lambda raws, form: list(
-            zip(self.look(old, raws, form), self.look(new, raws, form), strict=True)
+            zip(self.observe(old, raws, form), self.observe(new, raws, form), strict=True)
         )
 
-    def renew(self) -> None:
-        """Give every looker a new process: nothing read before, no answer half read."""
+    def restart_lookers(self) -> None:
+        """Give every looker a new process, without cached strings or unread results."""
         for worker in self.lookers:
             worker.close()
 
-    def usage(self, at: int) -> Usage:
-        """What side number ``at`` has cost, over all of its workers."""
+    def sum_usage(self, at: int) -> Usage:
+        """Return the cost of side ``at``, over all of its workers."""
         all_ = [*(lane.workers[at].usage for lane in self.lanes), self.lookers[at].usage]
         return Usage(
             sum(each.inputs for each in all_),
@@ -106,8 +108,8 @@ class Team:
 
 
 @contextmanager
-def team(sides: Sequence[Side], lanes: int) -> Iterator[Team]:
-    """Start ``lanes`` workers of every side, and one more of each to ask for details."""
+def start_team(sides: Sequence[Side], lanes: int) -> Iterator[Team]:
+    """Start ``lanes`` workers of every side, and one more of each for details."""
     named = len({side.facts.library for side in sides}) == 1
     project = any(side.facts.numbers == "binary64" for side in sides)
     with ExitStack() as stack:
@@ -116,4 +118,4 @@ def team(sides: Sequence[Side], lanes: int) -> Iterator[Team]:
             return tuple(stack.enter_context(side.worker()) for side in sides)
 
         ready = tuple(Lane(hire(), named, project) for _ in range(lanes))
-        yield Team(tuple(sides), forms(sides), ready, hire(), project)
+        yield Team(tuple(sides), find_forms(sides), ready, hire(), project)

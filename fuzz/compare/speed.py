@@ -1,7 +1,7 @@
-"""Throughput and memory of the sides, side by side.
+"""Measure throughput and memory of the sides.
 
-The key insight: machines are noisy, so sides take turns on the same documents and the ratio of
-their CPU times is reported; a figure of one side alone would say nothing.
+Machines are noisy. So the sides take turns on the same documents, and the ratio of their CPU times
+is reported.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from wirefence.strategies.json_text import json_text
 from wirefence.strategies.source import RandomSource
 from wirefence.targets.environments import Side
 
-__all__ = ["Speed", "documents", "measure"]
+__all__ = ["Speed", "choose_documents", "measure_speed"]
 
 _ROUNDS = 7
+"""Turns of each side; the median of them is reported."""
 _DOCUMENTS = 600
+"""Documents of one turn; enough that a turn takes milliseconds."""
 _LARGE = 4_000_000
+"""Bytes of the document that shows peak memory."""
 _SEED = 2_718_281
 
 
@@ -37,16 +40,16 @@ class Speed:
     peak_bytes: int
 
 
-def documents(traffic: Sequence[bytes] = ()) -> list[bytes]:
-    """What is timed: the user's own documents where there are some, else valid generated ones."""
+def choose_documents(traffic: Sequence[bytes] = ()) -> list[bytes]:
+    """Return the documents to time: the user's own if there are any, else valid generated ones."""
     if traffic:
         return list(traffic[:_DOCUMENTS])
     source = RandomSource(random.Random(_SEED))
     return [json_text(source, size=300, duplicates=False) for _ in range(_DOCUMENTS)]
 
 
-def measure(sides: Sequence[Side], form: Form, docs: Sequence[bytes]) -> list[Speed]:
-    """Time every side in turns on the same documents, in processes of their own."""
+def measure_speed(sides: Sequence[Side], form: Form, docs: Sequence[bytes]) -> list[Speed]:
+    """Time all sides in turns on the same documents, in processes of their own."""
     source = RandomSource(random.Random(_SEED))
     large = json_text(source, size=_LARGE, duplicates=False)
     size = sum(map(len, docs)) / 1e6
@@ -61,11 +64,11 @@ def measure(sides: Sequence[Side], form: Form, docs: Sequence[bytes]) -> list[Sp
         for worker, reader in zip(workers, form.readers, strict=True):
             worker.digests([large], reader=reader)
         return [
-            _speed(len(docs), size, statistics.median(times), worker.usage.peak_bytes)
+            _make_speed(len(docs), size, statistics.median(times), worker.usage.peak_bytes)
             for times, worker in zip(spent, workers, strict=True)
         ]
 
 
-def _speed(count: int, size: float, seconds: float, peak: int) -> Speed:
+def _make_speed(count: int, size: float, seconds: float, peak: int) -> Speed:
     seconds = max(seconds, 1e-9)
     return Speed(count / seconds, size / seconds, peak)

@@ -1,42 +1,49 @@
-"""The report for people: a terminal's text, or markdown."""
+"""The report as text for a terminal, and as markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from wirefence.fuzz.compare.report import Compared, Found, Report, ratio, verdict
+from wirefence.fuzz.compare.report import Compared, Found, Report, format_ratio, format_verdict
 from wirefence.fuzz.text import printable
 
-__all__ = ["as_markdown", "as_table", "grid", "notes", "speed_rows", "traffic_line"]
+__all__ = [
+    "as_markdown",
+    "as_table",
+    "format_traffic",
+    "make_grid",
+    "make_notes",
+    "make_speed_rows",
+]
 
 _NAME = 44
 
 
 def as_table(report: Report) -> str:
     """Verdict, classes, what is counted apart, speed, and how to see it again."""
-    lines = [verdict(report), *traffic_line(report), ""]
+    lines = [format_verdict(report), *format_traffic(report), ""]
     if len(report.pairs) > 1:
-        lines += [*_columns(grid(report)), ""]
+        lines += [*_format_columns(make_grid(report)), ""]
     for pair in report.pairs:
-        lines += _pair(pair, titled=len(report.pairs) > 1)
-    lines += [*notes(report), "", *_columns(speed_rows(report)), ""]
-    return printable_lines([*lines, *again(report)])
+        lines += _format_pair(pair, titled=len(report.pairs) > 1)
+    lines += [*make_notes(report), "", *_format_columns(make_speed_rows(report)), ""]
+    return join_printable([*lines, *format_commands(report)])
 
 
-def printable_lines(lines: Sequence[str]) -> str:
+def join_printable(lines: Sequence[str]) -> str:
     """Lines joined, with control characters escaped."""
     return "\n".join(printable(line) for line in lines)
 
 
-def _pair(pair: Compared, *, titled: bool) -> list[str]:
+def _format_pair(pair: Compared, *, titled: bool) -> list[str]:
     lines = [f"{pair.old} -> {pair.new}", ""] if titled and pair.found else []
     for each in pair.found:
-        lines += [*_class(each, pair), ""]
+        lines += [*_format_class(each, pair), ""]
     return lines
 
 
-def _class(found: Found, pair: Compared) -> Iterator[str]:
+def _format_class(found: Found, pair: Compared) -> Iterator[str]:
     mark = "  (accepted)" if found.accepted else ""
     yield f"{found.name}{mark}"
     yield f"  {found.why}"
@@ -51,7 +58,7 @@ def _class(found: Found, pair: Compared) -> Iterator[str]:
     yield f"  seen {found.count:,} times{yours}"
 
 
-def traffic_line(report: Report) -> list[str]:
+def format_traffic(report: Report) -> list[str]:
     """What the comparison says of the user's own inputs; empty where there were none."""
     inputs = report.tally.stages.get("traffic", 0)
     if not inputs:
@@ -63,7 +70,7 @@ def traffic_line(report: Report) -> list[str]:
     return [f"On your traffic: {said} in {inputs:,} {'input' if inputs == 1 else 'inputs'}."]
 
 
-def grid(report: Report) -> list[list[str]]:
+def make_grid(report: Report) -> list[list[str]]:
     """All pairs: how many classes each row's side shows against each column's."""
     names = [side.name for side in report.sides]
     counts: dict[tuple[int, int], str] = {}
@@ -73,7 +80,7 @@ def grid(report: Report) -> list[list[str]]:
     return [["classes", *names], *([name, *row] for name, row in zip(names, cells, strict=True))]
 
 
-def notes(report: Report) -> list[str]:
+def make_notes(report: Report) -> list[str]:
     """What is counted apart, and how much was run."""
     lines = []
     for pair in report.pairs:
@@ -82,7 +89,7 @@ def notes(report: Report) -> list[str]:
             example = f", for example {pair.message_example}" if pair.messages else ""
             lines.append(
                 f"{named}message text alone differs in {pair.messages:,} of {pair.sampled:,} "
-                f"refusals looked at{example} (no change of behaviour)."
+                f"compared rejections{example} (no change of behaviour)."
             )
         if pair.unlooked:
             lines.append(
@@ -91,7 +98,7 @@ def notes(report: Report) -> list[str]:
             )
         if pair.unsteady:
             lines.append(
-                f"{named}{pair.unsteady:,} differences did not show again and are left out."
+                f"{named}{pair.unsteady:,} differences did not repeat and are not counted."
             )
         if pair.values:
             lines.append(
@@ -108,21 +115,21 @@ def notes(report: Report) -> list[str]:
     lines.append(f"Inputs: {stages}; each as {' and '.join(report.forms)}.")
     if tally.left_out:
         lines.append(
-            f"{tally.left_out:,} inputs left out: a side died of their like again and again."
+            f"{tally.left_out:,} inputs skipped: similar ones killed a side again and again."
         )
     lines.append(f"{tally.comparisons:,} comparisons in {tally.seconds:.0f} s ({rate:,.0f}/s).")
     lines += [f"Exhaustive: {claim}." for claim in tally.claims]
     return lines
 
 
-def speed_rows(report: Report) -> list[list[str]]:
+def make_speed_rows(report: Report) -> list[list[str]]:
     """Sides with what they are, documents and megabytes a CPU second, peak memory, restarts."""
     speeds = [side.speed for side in report.sides]
     rows = [["side", "is", "docs/s", "MB/s", "speed", "peak MB", "deaths"]]
     for at, side in enumerate(report.sides):
         speed = side.speed
         figures = (
-            [f"{speed.rate:,.0f}", f"{speed.megabytes:.0f}", ratio(speeds, at) or "1.00x"]
+            [f"{speed.rate:,.0f}", f"{speed.megabytes:.0f}", format_ratio(speeds, at) or "1.00x"]
             if speed
             else ["", "", ""]
         )
@@ -131,7 +138,7 @@ def speed_rows(report: Report) -> list[list[str]]:
     return rows
 
 
-def again(report: Report) -> list[str]:
+def format_commands(report: Report) -> list[str]:
     """The commands that show the whole, and one class, again."""
     lines = [f"Again: {report.command}"]
     shown = [f for pair in report.pairs for f in pair.changed if f.spelled]
@@ -140,7 +147,7 @@ def again(report: Report) -> list[str]:
     return lines
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+def _format_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return [
         "  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -149,21 +156,21 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def as_markdown(report: Report) -> str:
     """The same for a pull request: a table of classes for each pair."""
-    lines = [f"**{verdict(report)}**", "", *traffic_line(report), ""]
+    lines = [f"**{format_verdict(report)}**", "", *format_traffic(report), ""]
     if len(report.pairs) > 1:
-        lines += [*_markdown(grid(report)), ""]
+        lines += [*_format_markdown(make_grid(report)), ""]
     for pair in report.pairs:
         if pair.found:
-            lines += [f"### {_cell(pair.old)} → {_cell(pair.new)}", ""]
-            lines += [*_markdown(class_rows(pair)), ""]
-    lines += [f"- {_cell(note)}" for note in notes(report)]
-    lines += ["", *_markdown(speed_rows(report)), "", "```console"]
-    return printable_lines(
-        [*lines, *(f"$ {line.partition(': ')[2]}" for line in again(report)), "```"]
+            lines += [f"### {_escape_cell(pair.old)} → {_escape_cell(pair.new)}", ""]
+            lines += [*_format_markdown(make_class_rows(pair)), ""]
+    lines += [f"- {_escape_cell(note)}" for note in make_notes(report)]
+    lines += ["", *_format_markdown(make_speed_rows(report)), "", "```console"]
+    return join_printable(
+        [*lines, *(f"$ {line.partition(': ')[2]}" for line in format_commands(report)), "```"]
     )
 
 
-def class_rows(pair: Compared) -> list[list[str]]:
+def make_class_rows(pair: Compared) -> list[list[str]]:
     """One row for each class of a pair, with a header."""
     rows = [["class", "smallest input", pair.old, pair.new, "seen", "why it matters"]]
     for each in pair.found:
@@ -174,12 +181,12 @@ def class_rows(pair: Compared) -> list[list[str]]:
     return rows
 
 
-def _markdown(rows: Sequence[Sequence[str]]) -> list[str]:
-    head, *rest = [f"| {' | '.join(map(_cell, row))} |" for row in rows]
+def _format_markdown(rows: Sequence[Sequence[str]]) -> list[str]:
+    head, *rest = [f"| {' | '.join(map(_escape_cell, row))} |" for row in rows]
     return [head, "|" + "---|" * len(rows[0]), *rest]
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     """Text that markdown shows as it is."""
     for letter in "\\|`*_<>[]":
         text = text.replace(letter, f"\\{letter}")

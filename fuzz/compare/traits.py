@@ -1,8 +1,8 @@
-"""What an input holds that readers are known to part on: the words that classes are named with.
+"""Traits of an input: constructs on which parsers are known to differ; they name classes.
 
-The key insight: traits are cumulative. An integer beyond 10^20 is also one beyond 2^53, so that an
-input may shrink towards the smallest that still differs without ever gaining a trait, and a trait
-that isn't needed falls away.
+Traits are cumulative: an integer beyond 10^20 is also one beyond 2^53. So an input can shrink to
+the smallest one that still differs without gaining a trait, and traits that are not needed
+disappear.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.features import FEATURES, features
 
-__all__ = ["TRAITS", "squeezed", "traits"]
+__all__ = ["TRAITS", "find_traits", "squeeze_runs"]
 
 _REFINED = {"plain", "surrogate-escape", "big-integer", "number-range", "number-length", "float"}
 _SQUEEZED, _DIGITS = 300, 4_400
@@ -99,29 +99,29 @@ TRAITS: dict[str, str] = {
     "fraction": "a fraction",
     "syntax": FEATURES["syntax"],
 }
-"""Every trait with its meaning, the most telling first: the first of a set names the class."""
+"""Every trait with its meaning, most specific first: the first one of a set names the class."""
 
 
 @lru_cache(maxsize=4_096)  # one input comes in several forms, and shrinking comes back to some
-def traits(raw: bytes) -> frozenset[str]:
+def find_traits(raw: bytes) -> frozenset[str]:
     """Name what is unusual about an input; empty where nothing is."""
-    raw = squeezed(raw)
+    raw = squeeze_runs(raw)
     named = features(raw, judge_document(raw), judge_document(raw, profile="spec"))
     found = {"depth" if name == "deep" else name for name in named - _REFINED}
     names: list[bytes] = []
     for body, end in _STRING.findall(raw):
         is_name = end.endswith(b":")
-        found.update(_string(body, is_name=is_name))
+        found.update(_find_string_traits(body, is_name=is_name))
         if is_name:
             names.append(body)
     if "duplicate-name" in found and len(set(names)) == len(names):
         found.add("dup-escaped")
     for match in _NUMBER.finditer(_STRING.sub(b'""', raw)):
-        found.update(_number(*match.groups()))
+        found.update(_find_number_traits(*match.groups()))
     return frozenset(found)
 
 
-def squeezed(raw: bytes) -> bytes:
+def squeeze_runs(raw: bytes) -> bytes:
     """``raw`` with long repetitions cut: equal ones stay equal, and longer ones longer.
 
     So brackets that match still match, and no trait depends on what is left out.
@@ -138,7 +138,7 @@ def squeezed(raw: bytes) -> bytes:
     return _RUN.sub(cut, raw)
 
 
-def _string(body: bytes, *, is_name: bool) -> Iterator[str]:
+def _find_string_traits(body: bytes, *, is_name: bool) -> Iterator[str]:
     if not body.isascii():
         yield "non-ascii"
         if any(byte >= 0xF0 for byte in body):
@@ -150,10 +150,10 @@ def _string(body: bytes, *, is_name: bool) -> Iterator[str]:
     if is_name and body.isdigit():
         yield "intlike-name"
     if b"\\" in body:
-        yield from _escapes(body, is_name=is_name)
+        yield from _find_escape_traits(body, is_name=is_name)
 
 
-def _escapes(body: bytes, *, is_name: bool) -> Iterator[str]:
+def _find_escape_traits(body: bytes, *, is_name: bool) -> Iterator[str]:
     if _LAX_HEX.search(body):
         yield "lax-hex"
     waiting = -1
@@ -161,9 +161,9 @@ def _escapes(body: bytes, *, is_name: bool) -> Iterator[str]:
         high, low, unit, _ = match.groups()
         paired = low and waiting == match.start()
         if waiting >= 0 and not paired:
-            yield from _lone("lone-hi", is_name=is_name)
+            yield from _name_lone_surrogate("lone-hi", is_name=is_name)
         if low and not paired:
-            yield from _lone("lone-lo", is_name=is_name)
+            yield from _name_lone_surrogate("lone-lo", is_name=is_name)
         if paired:
             yield "escaped-pair"
         yield "escape"
@@ -171,18 +171,18 @@ def _escapes(body: bytes, *, is_name: bool) -> Iterator[str]:
             yield "unicode-escape"
         waiting = match.end() if high else -1
     if waiting >= 0:
-        yield from _lone("lone-hi", is_name=is_name)
+        yield from _name_lone_surrogate("lone-hi", is_name=is_name)
 
 
-def _lone(half: str, *, is_name: bool) -> Iterator[str]:
+def _name_lone_surrogate(half: str, *, is_name: bool) -> Iterator[str]:
     yield half
     if is_name:
         yield "surrogate-key"
 
 
-def _number(sign: bytes, whole: bytes, fraction: bytes, power: bytes) -> Iterator[str]:
+def _find_number_traits(sign: bytes, whole: bytes, fraction: bytes, power: bytes) -> Iterator[str]:
     if not fraction and not power:
-        yield from _integer(sign, whole)
+        yield from _find_integer_traits(sign, whole)
         return
     digits = (whole + (fraction or b"")[1:]).strip(b"0")
     if fraction:
@@ -193,10 +193,12 @@ def _number(sign: bytes, whole: bytes, fraction: bytes, power: bytes) -> Iterato
         yield "long-mantissa"
     if len(whole) + len(fraction or b"") > 4_300:
         yield "fraction-4301d"
-    yield from _magnitude(whole, fraction or b"", int(power[:40] or 0) if power else 0, digits)
+    yield from _find_magnitude_traits(
+        whole, fraction or b"", int(power[:40] or 0) if power else 0, digits
+    )
 
 
-def _integer(sign: bytes, whole: bytes) -> Iterator[str]:
+def _find_integer_traits(sign: bytes, whole: bytes) -> Iterator[str]:
     digits = whole.lstrip(b"0")  # int() counts zeros too when it refuses more than 4,300 digits
     size = len(digits)
     if size > 15:
@@ -208,7 +210,9 @@ def _integer(sign: bytes, whole: bytes) -> Iterator[str]:
         yield "int-4301d"
 
 
-def _magnitude(whole: bytes, fraction: bytes, power: int, digits: bytes) -> Iterator[str]:
+def _find_magnitude_traits(
+    whole: bytes, fraction: bytes, power: int, digits: bytes
+) -> Iterator[str]:
     """Whether the number, ``0.digits`` times a power of ten, lies beyond what a float holds."""
     if not digits:
         if abs(power) >= 100:

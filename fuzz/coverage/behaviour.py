@@ -1,7 +1,7 @@
-"""Behaviour as coverage: what a target was seen to do becomes a counter of libFuzzer's.
+"""Report a target's behaviour to libFuzzer as coverage counters.
 
-The key insight: compiled parsers have no edges that anyone could count, but they answer. A tuple of
-answers that was never seen together is as good as a new edge, and better at finding differences.
+Compiled parsers have no edges that libFuzzer can count, but they have outcomes. A new combination
+of outcomes is as useful as a new edge, and better for finding differences.
 """
 
 from __future__ import annotations
@@ -9,54 +9,55 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Hashable
 
-__all__ = ["COUNTERS", "Behaviours", "Note"]
+__all__ = ["COUNTERS", "BehaviourCounters", "Note"]
 
 COUNTERS = 4_096
-"""So many behaviours are told apart; more share counters, which bounds the corpus."""
+"""Number of counters. More behaviours share counters, which bounds the corpus."""
 
-_REMEMBERED = 65_536
+_MAX_REMEMBERED = 65_536
+"""Behaviours whose counter is cached, to bound memory."""
 
 Note = Callable[[Hashable], None]
-"""Tells libFuzzer of one behaviour, any value whose ``repr`` is the same in every process."""
+"""Reports one behaviour to libFuzzer: any value whose ``repr`` is the same in every process."""
 
 
-class Behaviours:
-    """Counts behaviours once it has counters (:meth:`ready`); before, they are not heard.
+class BehaviourCounters:
+    """Counts behaviours, once counters are reserved (:meth:`reserve_counters`).
 
-    The counter of a behaviour is a function of its ``repr``: two processes that share a corpus, or
-    one that merges it, mean the same by the same counter. ``hit`` gives the function that
-    increments one; it is asked now and then, since atheris replaces it when fuzzing starts.
+    The counter of a behaviour is a function of its ``repr``, so all processes that share or merge a
+    corpus use the same one. ``hit`` returns the function that increments a counter; it is called
+    now and then, because atheris replaces that function when fuzzing starts.
     """
 
     __slots__ = ("_hit", "_hit_now", "_ids", "_known")
 
     def __init__(self, hit: Callable[[], Callable[[int], object]]) -> None:
         self._hit_now = hit
-        self._hit: Callable[[int], object] = _unheard
+        self._hit: Callable[[int], object] = _ignore_counter
         self._ids: list[int] = []
         self._known: dict[Hashable, int] = {}
 
-    def ready(self, reserve: Callable[[], int]) -> None:
-        """Take counters, by numbers that ``reserve`` gives."""
+    def reserve_counters(self, reserve: Callable[[], int]) -> None:
+        """Reserve counters, with the numbers that ``reserve`` returns."""
         self._ids = [reserve() for _ in range(COUNTERS)]
 
-    def note(self, behaviour: Hashable) -> None:
-        """Count ``behaviour`` once more for the input that runs."""
+    def count_behaviour(self, behaviour: Hashable) -> None:
+        """Count ``behaviour`` for the current input."""
         counter = self._known.get(behaviour)
         if counter is None:
-            counter = self._learn(behaviour)
+            counter = self._assign_counter(behaviour)
         self._hit(counter)
 
-    def _learn(self, behaviour: Hashable) -> int:
+    def _assign_counter(self, behaviour: Hashable) -> int:
         if not self._ids:
             return 0
         self._hit = self._hit_now()
-        if len(self._known) >= _REMEMBERED:
+        if len(self._known) >= _MAX_REMEMBERED:
             self._known.clear()
         counter = self._ids[zlib.crc32(repr(behaviour).encode()) % COUNTERS]
         self._known[behaviour] = counter
         return counter
 
 
-def _unheard(_: int) -> None:
-    """Nobody counts yet."""
+def _ignore_counter(_: int) -> None:
+    """Do nothing: no counters are reserved yet."""

@@ -1,7 +1,7 @@
-"""The dictionary of a fuzzing run: words of the grammar, and words of the parsers themselves.
+"""The dictionary of a fuzzing run: words of the grammar, and words found in compiled parsers.
 
-The key insight: a library that treats a word in its own way has to name it, so the names stand in
-its compiled file, and a reader of printable strings finds what no source would tell.
+A library that treats a word specially has it as a string in its compiled file. So the printable
+strings of the file contain it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,21 @@ from pathlib import Path
 
 from wirefence.strategies.json_text import DICTIONARY, load_words
 
-__all__ = ["LIBRARIES", "as_dictionary", "compiled_files", "printable_words", "words"]
+__all__ = [
+    "LIBRARIES",
+    "find_compiled_files",
+    "find_printable_words",
+    "format_dictionary",
+    "load_parser_words",
+]
 
 LIBRARIES = (
     *("orjson", "ujson", "rapidjson", "simplejson._speedups", "msgspec._core"),
     *("simdjson", "csimdjson", "jiter", "pydantic_core._pydantic_core", "_json"),
 )
-"""Modules with compiled parsers; those that are not installed are left out."""
+"""Modules with compiled parsers; those that are not installed are skipped."""
 
-# One expression each: with a literal head, a search of megabytes takes milliseconds.
+# One expression each, since a literal prefix makes searching megabytes fast.
 _MAGIC = (
     re.compile(rb"\$[a-z_]{2,20}(?:::[A-Za-z_]{2,20}){1,3}"),
     re.compile(rb"__[a-z]{2,12}(?:_[a-z]{2,12}){0,2}__"),
@@ -36,60 +42,66 @@ _MARKS = (
     *(b"\xef\xbb\xbf", b"\xff\xfe", b"\xc0\xaf", b"\xed\xa0\x80", b"\xe2\x80\xa8", b"\x1e"),
     *(b'"jsonrpc":"2.0"', b'"id":', b'"method":', b'"params":', b'"result":', b'"error":'),
 )
-_MOST = 400
-_FROM_EACH = 60
+_MAX_WORDS = 400
+"""Words in a dictionary; more would make each one too rare."""
+_MAX_WORDS_OF_LIBRARY = 60
+"""Words of one library, so that one with thousands of names does not displace the others."""
 
 
-def compiled_files(modules: Iterable[str] = LIBRARIES) -> list[Path]:
-    """The compiled files of modules, those that are installed and compiled."""
+def find_compiled_files(modules: Iterable[str] = LIBRARIES) -> list[Path]:
+    """Return the compiled files of those modules that are installed."""
     found = []
     for name in modules:
         try:
             spec = find_spec(name)
         except ImportError:
             continue
-        for path in _files(spec.origin if spec else None):
+        for path in _list_compiled_files(spec.origin if spec else None):
             found.append(path)
     return found
 
 
-def _files(origin: str | None) -> list[Path]:
+def _list_compiled_files(origin: str | None) -> list[Path]:
     if origin is None:
         return []
     path = Path(origin)
     if path.suffix == ".so":
         return [path]
-    # A package whose parser is a compiled file inside it, as most wheels have it.
+    # Most wheels have the compiled parser as a file within a package.
     return sorted(path.parent.glob("*.so")) if path.name == "__init__.py" else []
 
 
-def printable_words(content: bytes) -> set[bytes]:
-    """The words of a compiled file that look like magic names, special numbers or plain names."""
+def find_printable_words(content: bytes) -> set[bytes]:
+    """Return the words of a compiled file that look like magic names, numbers or plain names."""
     return {word for sort in _MAGIC for word in sort.findall(content)}
 
 
 @lru_cache(maxsize=2)
-def words(limit: int = _MOST) -> tuple[bytes, ...]:
-    """Words of the installed parsers' compiled files, magic ones first, at most ``limit``."""
+def load_parser_words(limit: int = _MAX_WORDS) -> tuple[bytes, ...]:
+    """Return words of the installed parsers' compiled files, special ones first."""
     found: dict[bytes, None] = {}
-    for path in compiled_files():
-        # A few of each library: one with thousands of names must not crowd out the others.
-        found |= dict.fromkeys(sorted(printable_words(path.read_bytes()), key=_rank)[:_FROM_EACH])
-    return tuple(sorted(found, key=_rank)[:limit])
+    for path in find_compiled_files():
+        # A few of each library, so that all of them are in it.
+        found |= dict.fromkeys(
+            sorted(find_printable_words(path.read_bytes()), key=_rank_word)[:_MAX_WORDS_OF_LIBRARY]
+        )
+    return tuple(sorted(found, key=_rank_word)[:limit])
 
 
-def _rank(word: bytes) -> tuple[bool, bool, int, bytes]:
-    """Rare kinds first: ``$`` members, numbers, names with underscores or capitals, then others."""
+def _rank_word(word: bytes) -> tuple[bool, bool, int, bytes]:
+    """Sort key: ``$`` members first, then numbers, names with underscores or capitals, then
+    others.
+    """
     return word[:1] != b"$", word.isalpha() and word.islower(), -len(word), word
 
 
-def as_dictionary(more: Sequence[bytes] = ()) -> str:
-    """The text of a ``-dict`` file for libFuzzer: the grammar's words and marks, and ``more``."""
+def format_dictionary(more: Sequence[bytes] = ()) -> str:
+    """Return the text of a libFuzzer ``-dict`` file: words of the grammar, marks, and ``more``."""
     every = dict.fromkeys((*_MARKS, *load_words(DICTIONARY), *more))
-    return "".join(f'"{_spelled(word)}"\n' for word in every if len(word) <= 64)
+    return "".join(f'"{_escape_word(word)}"\n' for word in every if len(word) <= 64)
 
 
-def _spelled(word: bytes) -> str:
+def _escape_word(word: bytes) -> str:
     return "".join(
         chr(byte) if 0x20 <= byte < 0x7F and byte not in b'"\\' else f"\\x{byte:02x}"
         for byte in word

@@ -1,7 +1,7 @@
-"""What every libFuzzer file does first: instrument what is under test, then import it.
+"""Entry point of every libFuzzer file: instrument what is under test, then import it.
 
-The key insight: atheris sees only modules that are imported while it watches, so nothing of ours
-that reaches a target may be imported before; this module knows names and no more.
+atheris instruments only modules that are imported while it is active. So this module imports no
+module of Wirefence that reaches a target.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["UNDER_TEST", "main", "under_test"]
+__all__ = ["UNDER_TEST", "choose_packages", "main"]
 
 _TARGETS, _ORACLES = "wirefence.targets", "wirefence.oracles"
 UNDER_TEST: dict[str, tuple[str, ...]] = {
@@ -22,9 +22,10 @@ UNDER_TEST: dict[str, tuple[str, ...]] = {
     "fuzz_judge": (_TARGETS, _ORACLES),
     "fuzz_transcript": (_TARGETS, _ORACLES),
 }
-"""For each libFuzzer target the packages whose edges guide it, beside the targets named.
+"""For each libFuzzer target, the packages whose edges guide it, in addition to named targets.
 
-Atheris takes whole top-level packages; what is in them and not under test is left out by name.
+atheris instruments whole top-level packages; modules in them that are not under test are excluded
+by name.
 """
 
 _ALWAYS = {_TARGETS, _ORACLES}
@@ -42,31 +43,34 @@ _OURS = tuple(
 
 
 def main(file: str) -> NoReturn:
-    """Run the libFuzzer target whose executable is ``file``; its name is the target's."""
+    """Run the libFuzzer target whose executable is ``file``; the file name is the target's name."""
     path = Path(file).resolve()
-    from wirefence.fuzz.coverage.target_settings import orders  # noqa: PLC0415 - it imports no target
+    from wirefence.fuzz.coverage.target_settings import read_settings  # noqa: PLC0415 - it imports no target
     from wirefence.fuzz.extras import require_extra  # noqa: PLC0415 - nor does it
 
     errors: Any = import_module("wirefence.fuzz.errors"), import_module("wirefence.targets.errors")
     try:
         require_extra("coverage", path.stem)
-        atheris, given = import_module("atheris"), orders()
-        include = [*under_test(path.stem, given.targets)]
-        include += filter(None, map(_module, given.targets))
+        atheris, given = import_module("atheris"), read_settings()
+        include = [*choose_packages(path.stem, given.targets)]
+        include += filter(None, map(_find_package, given.targets))
         packages = {name.partition(".")[0] for name in include}
-        with atheris.instrument_imports(packages, exclude=[*_OURS, *_modules_outside(include)]):
+        with atheris.instrument_imports(
+            packages, exclude=[*_OURS, *_list_modules_outside(include)]
+        ):
             run: Any = import_module("wirefence.fuzz.coverage.run_target")
         run.fuzz(atheris, path, path.stem, sys.argv[1:], given)
     except (errors[0].UsageError, errors[1].TargetError) as error:
-        _complain(error.cause, error.hint)
+        _exit_with_error(error.cause, error.hint)
     raise AssertionError("libFuzzer ends the process")
 
 
-def under_test(name: str, targets: Sequence[str]) -> tuple[str, ...]:
-    """The packages whose edges guide the libFuzzer target ``name`` over ``targets``.
+def choose_packages(name: str, targets: Sequence[str]) -> tuple[str, ...]:
+    """Return the packages whose edges guide the libFuzzer target ``name`` with ``targets``.
 
-    A library that none of them is stays as it is: orjson raises the errors of ``json``, so edges
-    there would cost every refused input some microseconds and say nothing of orjson.
+    A library that is not among ``targets`` is not instrumented: orjson raises the errors of
+    ``json``, so edges there would cost some microseconds for each rejected input and show nothing
+    of orjson.
     """
     named = {target.partition("[")[0] for target in targets}
     if not targets or "parsers" in named:
@@ -74,8 +78,8 @@ def under_test(name: str, targets: Sequence[str]) -> tuple[str, ...]:
     return tuple(each for each in UNDER_TEST[name] if each in named | _ALWAYS)
 
 
-def _modules_outside(include: Sequence[str]) -> list[str]:
-    """Our modules that are in none of the packages ``include``."""
+def _list_modules_outside(include: Sequence[str]) -> list[str]:
+    """Return the modules of Wirefence that are in none of the packages ``include``."""
     root = Path(__file__).resolve().parents[2]
     found = []
     for package in ("strategies", "targets", "oracles", "fuzz"):
@@ -86,12 +90,14 @@ def _modules_outside(include: Sequence[str]) -> list[str]:
     return ["wirefence", *(name for name in found if not f"{name}.".startswith(inside))]
 
 
-def _module(target: str) -> str:
-    """The package of a target named ``package.module:factory``, which is under test as well."""
+def _find_package(target: str) -> str:
+    """Return the module of a target named ``package.module:factory``, which is under test as
+    well.
+    """
     module = target.partition(":")[0]
     return module if ":" in target and module != "planted" else ""
 
 
-def _complain(cause: str, hint: str) -> NoReturn:
+def _exit_with_error(cause: str, hint: str) -> NoReturn:
     print(f"wirefence: {cause}; {hint}", file=sys.stderr)  # noqa: T201 - no click here
     sys.exit(2)

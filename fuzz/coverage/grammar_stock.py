@@ -1,8 +1,8 @@
-"""Fresh grammar output in stock, for splicing into trees.
+"""A stock of generated values, for insertion into inputs.
 
-The key insight: a mutation costs less than a value of the grammar, and even less than a call or
-two. So values are kept in a stock and used several times each, and draws from it are made in bulk;
-with each, some of the stock are made anew, and so it never ages.
+A mutation costs less than generating a value, or even than a few calls. So each value is used
+several times, and draws are made in bulk. A part of the stock is replaced with each bulk, so it
+stays fresh.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from wirefence.strategies.records import VERSIONS, Case, Direction
 from wirefence.strategies.sessions import session
 from wirefence.strategies.source import Source
 
-__all__ = ["Fresh"]
+__all__ = ["GrammarStock"]
 
 _DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 _USES = 16
+"""Uses of a value for each new one; generating costs about as much as that many mutations."""
 _FOLD = re.compile(rb"\n\s*")
 
 
 class _Stock:
-    """Up to ``size`` products of one rule of the grammar; of ``uses`` taken, one is new."""
+    """Up to ``size`` values of one rule of the grammar; one of ``uses`` taken values is new."""
 
     __slots__ = ("_drawn", "_full", "_made", "_make", "_source", "_uses")
 
@@ -42,13 +43,15 @@ class _Stock:
         self._made: list[bytes] = []
         self._drawn: list[bytes] = []
 
-    def take(self) -> bytes:
-        """One product, new or used before."""
+    def take_value(self) -> bytes:
+        """Return a value, new or used before."""
         drawn = self._drawn
-        return drawn.pop() if drawn else self._more()
+        return drawn.pop() if drawn else self._refill()
 
-    def _more(self) -> bytes:
-        """Fill the stock, by one; once it is full, draw from it, after a part of it was renewed."""
+    def _refill(self) -> bytes:
+        """Add one new value; if the stock is full, replace one and draw the next ``uses - 1``
+        from it.
+        """
         made, new = self._made, self._make()
         if len(made) < self._full:
             made.append(new)
@@ -59,78 +62,78 @@ class _Stock:
         return new
 
 
-class Fresh:
-    """What the grammar of :mod:`strategies` makes, by what it can stand in for.
+class GrammarStock:
+    """Output of :mod:`strategies` by where it can be inserted.
 
-    ``words`` are more bodies of strings, beside those of the grammar's dictionary.
+    ``words`` are further string contents, in addition to the grammar's dictionary.
     """
 
     def __init__(self, source: Source, words: Sequence[bytes] = ()) -> None:
         self._source = source
         self._words = (*load_words(DICTIONARY), *words)
         self._made = 0
-        self._values = _Stock(source, self._value, 192)
+        self._values = _Stock(source, self._generate_value, 192)
         self._numbers = _Stock(source, partial(number, source), 512)
-        self._messages = _Stock(source, self._message, 128)
-        self._sessions = _Stock(source, self._session, 64)
-        # A document is edited before it is used, and the first time read into a tree.
-        self._documents = _Stock(source, self._document, 256, 4 * _USES)
+        self._messages = _Stock(source, self._generate_message, 128)
+        self._sessions = _Stock(source, self._generate_session, 64)
+        # A document is parsed into a tree once and edited at each use, so it is used more often.
+        self._documents = _Stock(source, self._generate_document, 256, 4 * _USES)
         self._calls = {
-            stateless: _Stock(source, partial(self._call, stateless=stateless), 64)
+            stateless: _Stock(source, partial(self._generate_call, stateless=stateless), 64)
             for stateless in (False, True)
         }
 
-    def value(self) -> bytes:
-        """A JSON value of some tens of bytes, on one line."""
-        return self._values.take()
+    def take_value(self) -> bytes:
+        """Return a JSON value of some tens of bytes, on one line."""
+        return self._values.take_value()
 
-    def document(self) -> bytes:
-        """One JSON document without LF: any text, or a message."""
-        return self._documents.take()
+    def take_document(self) -> bytes:
+        """Return one JSON document without LF: any text, or a message."""
+        return self._documents.take_value()
 
-    def message(self) -> bytes:
-        """A valid MCP message of any version and direction, without LF."""
-        return self._messages.take()
+    def take_message(self) -> bytes:
+        """Return a valid MCP message of any version and direction, without LF."""
+        return self._messages.take_value()
 
-    def call(self, *, stateless: bool) -> bytes:
-        """A ``tools/call`` of any tool by any caller, without LF; its action is its own."""
-        return self._calls[stateless].take()
+    def take_call(self, *, stateless: bool) -> bytes:
+        """Return a ``tools/call`` of any tool by any caller, without LF, with a unique action."""
+        return self._calls[stateless].take_value()
 
-    def session(self) -> bytes:
-        """A whole session of a client, mostly good; each line ends in LF."""
-        return self._sessions.take()
+    def take_session(self) -> bytes:
+        """Return a whole session of a client, mostly valid; each line ends in LF."""
+        return self._sessions.take_value()
 
-    def word(self) -> bytes:
-        """The inside of a JSON string."""
+    def take_word(self) -> bytes:
+        """Return the content of a JSON string."""
         return self._source.choice(self._words)
 
-    def number(self) -> bytes:
-        """A number token."""
-        return self._numbers.take()
+    def take_number(self) -> bytes:
+        """Return a number token."""
+        return self._numbers.take_value()
 
-    def name(self) -> str:
-        """A name that nothing made here had before."""
+    def make_name(self) -> str:
+        """Return a name that was not used before."""
         self._made += 1
         return f"n{self._made}"
 
-    def _value(self) -> bytes:
+    def _generate_value(self) -> bytes:
         return _FOLD.sub(b" ", json_text(self._source, size=self._source.choice((4, 16, 48, 160))))
 
-    def _document(self) -> bytes:
-        return self._value() if self._source.chance(1, 2) else self._message()
+    def _generate_document(self) -> bytes:
+        return self._generate_value() if self._source.chance(1, 2) else self._generate_message()
 
-    def _call(self, *, stateless: bool) -> bytes:
+    def _generate_call(self, *, stateless: bool) -> bytes:
         version = VERSIONS[-1] if stateless else self._source.choice(VERSIONS[:-1])
-        made = call(self._source, version, self.name(), b"%d" % self._source.integer(1, 999))
+        made = call(self._source, version, self.make_name(), b"%d" % self._source.integer(1, 999))
         return made.frame().raw.removesuffix(b"\n")
 
-    def _message(self) -> bytes:
+    def _generate_message(self) -> bytes:
         version = self._source.choice(VERSIONS)
         direction = self._source.choice(_DIRECTIONS)
         return message(self._source, version, direction).encode()
 
-    def _session(self) -> bytes:
+    def _generate_session(self) -> bytes:
         damage = apply_damage if self._source.chance(1, 3) else None
         version = self._source.choice(VERSIONS)
-        made: Case = session(self._source, version, damage=damage, prefix=self.name())
+        made: Case = session(self._source, version, damage=damage, prefix=self.make_name())
         return made.data

@@ -1,7 +1,7 @@
-"""The input that runs, and how many ran, in a file that outlives the process.
+"""Record the input in flight, and counts, in a file that outlives the process.
 
-The key insight: a mapped page belongs to the kernel, so what was put there before an input ran is
-still there after SIGKILL, and it costs a memory copy instead of a system call.
+The file is memory-mapped, and the kernel keeps its pages after SIGKILL. Recording an input costs a
+memory copy instead of a system call.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _HEAD = struct.Struct(_BEGIN.format + _END.format[1:])
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What a marker says: inputs begun and ended, those that were JSON, those with a call.
+    """The content of a marker: inputs started and ended, those that were JSON, those with a call.
 
-    ``running`` is the input in flight, ``None`` between two.
+    ``running`` is the input in flight, ``None`` between two inputs.
     """
 
     begun: int = 0
@@ -44,20 +44,20 @@ class Marker:
         self._size = size
         self._begun = 0
 
-    def begin(self, data: bytes) -> None:
-        """Put down the input that is about to run; what is too long is cut."""
+    def record_start(self, data: bytes) -> None:
+        """Record the input that is about to run; a longer one is cut."""
         size = min(len(data), self._size)
         self._map[_HEAD.size : _HEAD.size + size] = data[:size]
         self._begun += 1
         _BEGIN.pack_into(self._map, 0, self._begun, size)
 
-    def end(self, valid: int, calls: int) -> None:
-        """The input has run; so many were JSON and had calls until now."""
+    def record_end(self, valid: int, calls: int) -> None:
+        """Record that the input has ended, and how many were JSON and had calls so far."""
         _END.pack_into(self._map, _BEGIN.size, self._begun, valid, calls)
 
 
 def read_marker(path: Path) -> Sighting:
-    """What the marker at ``path`` says; nothing where it does not exist or is being made."""
+    """Read the marker at ``path``; all counts are 0 if it does not exist or is incomplete."""
     try:
         content = path.read_bytes()
         begun, size, ended, valid, calls = _HEAD.unpack_from(content)

@@ -1,7 +1,7 @@
-"""One running libFuzzer target: its process, its log, its marker and its artifacts.
+"""One libFuzzer process: start it, read its log and marker, detect hangs, find its deadly input.
 
-The key insight: what a process says goes to a file and what it does to a marker, so it can be
-stopped, killed or lost at any moment, and all that it knew is still there to be read.
+Its output goes to a file and its state to a marker. So it can be stopped, killed or lost at any
+moment, and both can still be read.
 """
 
 from __future__ import annotations
@@ -16,45 +16,47 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from wirefence.fuzz.coverage.checks import NAMES
-from wirefence.fuzz.coverage.dictionary import as_dictionary, words
+from wirefence.fuzz.coverage.dictionary import format_dictionary, load_parser_words
 from wirefence.fuzz.coverage.inflight_marker import Sighting, read_marker
-from wirefence.fuzz.coverage.target_settings import Orders, environment
+from wirefence.fuzz.coverage.target_settings import TargetSettings, encode_settings
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.processes.hang_detector import Patience
+from wirefence.fuzz.processes.hang_detector import HangTimer
 from wirefence.targets.scratch import Scratch
 
-__all__ = ["FOLDER", "Job", "Process", "Progress", "Tail", "executable", "seeds_of"]
+__all__ = ["FOLDER", "FuzzProcess", "Job", "LogTail", "Progress", "find_executable", "find_seeds"]
 
 FOLDER = Path(__file__).resolve().parents[1]
 _STATUS = re.compile(rb"^#\d+\t[^\n]*?cov: (\d+) ft: (\d+) corp: (\d+)/", re.MULTILINE)
 _ARTIFACTS = ("crash-*", "timeout-*", "oom-*", "leak-*")
-_TAIL = 64 * 1024
+_TAIL_SIZE = 64 * 1024
+"""Bytes of the log that are kept; a report of a sanitizer fits."""
 _GRACE = 5.0
+"""Seconds that a process has for its own end."""
 _NO_LIMIT = 0
 
 
-def executable(name: str) -> Path:
-    """The file of a libFuzzer target. Raises UsageError for a name that is none."""
+def find_executable(name: str) -> Path:
+    """Return the file of a libFuzzer target. Raises UsageError for an unknown name."""
     if name not in NAMES:
         raise UsageError(f"there is no fuzz target {name!r}", f"use one of {', '.join(NAMES)}")
     return FOLDER / f"{name}.py"
 
 
-def seeds_of(name: str) -> Path:
-    """The committed seed corpus of a libFuzzer target."""
+def find_seeds(name: str) -> Path:
+    """Return the committed seed corpus of a libFuzzer target."""
     return FOLDER / "seeds" / name
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to run: a libFuzzer target, its orders, the corpus that it reads and adds to.
+    """What to run: a libFuzzer target, its settings, and the corpus that it reads and extends.
 
-    ``seeds`` are more folders, only read. ``flags`` are libFuzzer's. ``variables`` are changes of
-    the environment. ``seconds`` 0 is for ever.
+    ``seeds`` are further folders, only read. ``flags`` are libFuzzer's. ``variables`` are changes
+    of the environment. ``seconds`` 0 means no limit.
     """
 
     name: str
-    orders: Orders
+    orders: TargetSettings
     corpus: Path
     seeds: tuple[Path, ...] = ()
     seed: int = 1
@@ -65,7 +67,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What one process has done: inputs run, and libFuzzer's edges, features and corpus size."""
+    """Progress of one process: inputs run, and libFuzzer's edges, features and corpus size."""
 
     sighting: Sighting = field(default_factory=Sighting)
     edges: int = 0
@@ -74,25 +76,25 @@ class Progress:
 
 
 @dataclass(slots=True)
-class Tail:
-    """Reads a growing log: the latest status line, and the end of the text."""
+class LogTail:
+    """Reads a growing log, and keeps its end."""
 
     path: Path
     offset: int = 0
     text: bytes = b""
 
-    def read(self) -> bytes:
-        """What is new; the last 64 KiB of everything stay in :attr:`text`."""
+    def read_new(self) -> bytes:
+        """Return what is new; the last 64 KiB of everything stay in :attr:`text`."""
         with self.path.open("rb") as stream:
             stream.seek(self.offset)
             new = stream.read()
         self.offset += len(new)
-        self.text = (self.text + new)[-_TAIL:]
+        self.text = (self.text + new)[-_TAIL_SIZE:]
         return new
 
 
-class Process:
-    """A libFuzzer process of a job; its files live in ``folder`` until :meth:`close`."""
+class FuzzProcess:
+    """A libFuzzer process of a job; its files are in ``folder`` until :meth:`close`."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -100,39 +102,39 @@ class Process:
         self.folder = self._scratch.path
         self.progress = Progress()
         self._seen = Sighting()
-        self._tail = Tail(self.folder / "log")
-        self._process = self._start()
-        self._patience = Patience(self._process.pid)
+        self._tail = LogTail(self.folder / "log")
+        self._process = self._start_process()
+        self._patience = HangTimer(self._process.pid)
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start_process(self) -> subprocess.Popen[bytes]:
         job, folder = self.job, self.folder
-        (folder / "dict").write_text(as_dictionary(words()))
+        (folder / "dict").write_text(format_dictionary(load_parser_words()))
         job.corpus.mkdir(parents=True, exist_ok=True)
         orders = replace(job.orders, marker=str(folder / "marker"))
         with (folder / "log").open("wb") as log:
             return subprocess.Popen(  # noqa: S603 - our own target in our own interpreter
-                [*self._command(), *map(str, (job.corpus, *job.seeds))],
-                env={**os.environ, **job.variables, **environment(orders)},
-                stdin=subprocess.PIPE,  # it ends when this end is closed, as at our death
+                [*self._make_command(), *map(str, (job.corpus, *job.seeds))],
+                env={**os.environ, **job.variables, **encode_settings(orders)},
+                stdin=subprocess.PIPE,  # it exits when this end is closed, as when we die
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C is for us alone
+                start_new_session=True,  # Ctrl-C must reach only this process
             )
 
-    def _command(self) -> Sequence[str]:
+    def _make_command(self) -> Sequence[str]:
         job = self.job
         return (
-            *(sys.executable, str(executable(job.name))),
+            *(sys.executable, str(find_executable(job.name))),
             f"-artifact_prefix={self.folder}/",
             *(() if job.orders.plain else (f"-dict={self.folder}/dict",)),
             *(f"-max_total_time={job.seconds}", f"-seed={job.seed}", "-reload=3"),
-            # The parent knows of hangs, and a stopped process is none; 0 ends it after a second.
+            # The parent detects hangs, and must not count a stopped process; 0 would mean 1 second.
             *("-timeout=1000000", "-rss_limit_mb=4096", "-print_final_stats=1", *job.flags),
         )
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id."""
         return self._process.pid
 
     @property
@@ -142,14 +144,14 @@ class Process:
 
     @property
     def text(self) -> str:
-        """The end of its log."""
-        self._tail.read()
+        """The end of the log."""
+        self._tail.read_new()
         return self._tail.text.decode(errors="replace")
 
-    def look(self) -> Progress:
-        """Take note of what it has done since the last look."""
-        found = _STATUS.findall(self._tail.read())
-        edges, features, corpus = map(int, found[-1]) if found else self._counts()
+    def read_progress(self) -> Progress:
+        """Read log and marker, and return the progress."""
+        found = _STATUS.findall(self._tail.read_new())
+        edges, features, corpus = map(int, found[-1]) if found else self._last_counts()
         seen = read_marker(self.folder / "marker")
         if seen.begun != self._seen.begun or seen.running is None:
             self._patience.restart()
@@ -157,48 +159,48 @@ class Process:
         self.progress = Progress(seen, edges, features, corpus)
         return self.progress
 
-    def _counts(self) -> tuple[int, int, int]:
+    def _last_counts(self) -> tuple[int, int, int]:
         before = self.progress
         return before.edges, before.features, before.corpus
 
-    def stuck(self, patience: float) -> bool:
-        """Whether one input has been running for more than ``patience`` seconds."""
-        return self._patience.over(patience)
+    def is_hanging(self, patience: float) -> bool:
+        """Return whether one input has run for more than ``patience`` seconds."""
+        return self._patience.has_hung(patience)
 
     def pause(self) -> None:
-        """Stop it where it is."""
-        self._signal(signal.SIGSTOP)
+        """Stop the process."""
+        self._send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on; time in which it was stopped is nobody's fault."""
+        """Continue the process; the stopped time does not count for a hang."""
         self._patience.restart()
-        self._signal(signal.SIGCONT)
+        self._send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """End it at once: its corpus and findings are on disk."""
+        """Kill the process: its corpus and findings are on disk."""
         self._process.kill()
         self._process.wait()
 
-    def end(self) -> None:
-        """Wait a little for its own end, then end it."""
+    def wait_or_kill(self) -> None:
+        """Wait a few seconds for the process to exit, then kill it."""
         try:
             self._process.wait(_GRACE)
         except subprocess.TimeoutExpired:
             self.kill()
 
-    def _signal(self, number: signal.Signals) -> None:
+    def _send_signal(self, number: signal.Signals) -> None:
         if self.code is None:
             self._process.send_signal(number)
 
-    def victim(self) -> bytes | None:
-        """The input that it died of: libFuzzer's artifact, else what the marker says ran."""
+    def find_deadly_input(self) -> bytes | None:
+        """Return the input that killed it: libFuzzer's artifact, else the input in flight."""
         for pattern in _ARTIFACTS:
             for path in sorted(self.folder.glob(pattern)):
                 return path.read_bytes()
         return read_marker(self.folder / "marker").running
 
     def close(self) -> None:
-        """End it and remove its files."""
+        """Kill the process and remove its files."""
         self.kill()
         if self._process.stdin is not None:
             self._process.stdin.close()

@@ -1,7 +1,7 @@
-"""One libFuzzer process: sets atheris up around a check and gives it what it finds.
+"""Run one libFuzzer process: set up atheris with a check, and save its findings.
 
-The key insight: libFuzzer knows one kind of find, the death of the process. So a target that works
-for a store saves what it finds by itself and goes on; only one that has no store dies of it.
+libFuzzer knows only one kind of finding, the death of the process. So a target with a store saves
+findings itself and continues; one without a store raises them.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wirefence.fuzz.coverage.behaviour import Behaviours
-from wirefence.fuzz.coverage.checks import Check, check_of
-from wirefence.fuzz.coverage.dictionary import words
+from wirefence.fuzz.coverage.behaviour import BehaviourCounters
+from wirefence.fuzz.coverage.checks import Check, make_check
+from wirefence.fuzz.coverage.dictionary import load_parser_words
 from wirefence.fuzz.coverage.inflight_marker import Marker
 from wirefence.fuzz.coverage.mutator import Form, Mutator
-from wirefence.fuzz.coverage.target_settings import Orders
+from wirefence.fuzz.coverage.target_settings import TargetSettings
 from wirefence.fuzz.native.loaded import assert_ordered
 from wirefence.fuzz.self_check import check_readers
-from wirefence.fuzz.store.status import standing
+from wirefence.fuzz.store.status import read_unfixed_signatures
 from wirefence.fuzz.store.store import Store
 from wirefence.oracles.records import Finding, finding
 from wirefence.strategies.records import Case
@@ -32,7 +32,7 @@ from wirefence.targets.errors import TargetError
 from wirefence.targets.harness import error_name
 from wirefence.targets.parsers.configs import library_versions
 
-__all__ = ["MAX_SIZE", "FoundError", "fuzz"]
+__all__ = ["MAX_SIZE", "FoundError", "run_libfuzzer"]
 
 MAX_SIZE: dict[Form, int] = {"document": 2_048, "session": 8_192}
 """Bytes of the largest input, unless ``-max_len`` says otherwise."""
@@ -40,6 +40,7 @@ MAX_SIZE: dict[Form, int] = {"document": 2_048, "session": 8_192}
 _CRASHES = Path(__file__).resolve().parents[2] / "crashes"
 _SEED = "-seed="
 _PR_SET_PDEATHSIG = 1
+"""Option number of prctl(2): signal to get when the parent dies."""
 
 
 class FoundError(Exception):
@@ -47,94 +48,98 @@ class FoundError(Exception):
 
 
 @dataclass(slots=True)
-class _Sink:
-    """Where findings go, each signature once."""
+class _FindingSink:
+    """Saves findings, each signature once."""
 
     store: Store | None
     known: set[str]
     versions: dict[str, str] = field(default_factory=library_versions)
 
-    def take(self, found: list[Finding], case_of: Callable[[], Case]) -> None:
-        """Save what is new, or raise it."""
+    def save_new(self, found: list[Finding], case_of: Callable[[], Case]) -> None:
+        """Save new findings, or raise the first one if there is no store."""
         for each in found:
             if each.signature in self.known:
                 continue
             self.known.add(each.signature)
             if self.store is None:
                 raise FoundError(f"{each.summary} [{each.signature}]")
-            self.store.save(each, case_of(), versions=self.versions)
+            self.store.save_finding(each, case_of(), versions=self.versions)
 
 
-def _sink(given: Orders) -> _Sink:
-    known = {*given.known, *standing(_CRASHES)}
+def _make_sink(given: TargetSettings) -> _FindingSink:
+    known = {*given.known, *read_unfixed_signatures(_CRASHES)}
     if not given.out:
-        return _Sink(None, known)
+        return _FindingSink(None, known)
     store = Store(Path(given.out))
-    store.prepare()
-    return _Sink(store, known | store.signatures())
+    store.check_writable()
+    return _FindingSink(store, known | store.read_signatures())
 
 
 @dataclass(slots=True)
-class _Body:
-    """What runs for each input."""
+class _InputRunner:
+    """Runs each input."""
 
     name: str
     check: Check
-    sink: _Sink
+    sink: _FindingSink
     marker: Marker | None
 
     def __call__(self, data: bytes) -> None:
         marker, check = self.marker, self.check
         if marker is not None:
-            marker.begin(data)
+            marker.record_start(data)
         try:
             found = check(data)
         except SystemExit:
-            # libFuzzer would take it for a crash of its own, without a cause.
-            found = [self._death("exit", "the target ended the process")]
+            # libFuzzer would report it as a crash without a cause.
+            found = [self._make_death_finding("exit", "the target ended the process")]
         except (TargetError, KeyboardInterrupt):
             raise
-        except Exception as error:  # noqa: BLE001 - a reader that fails is what is looked for
+        except Exception as error:  # noqa: BLE001 - a failing target is a finding
             kind = error_name(error)
-            found = [self._death(kind, f"{kind} left the target")]
+            found = [self._make_death_finding(kind, f"{kind} left the target")]
         if found:
-            self.sink.take(found, lambda: check.case(data))
+            self.sink.save_new(found, lambda: check.make_case(data))
         if marker is not None:
-            marker.end(check.valid, check.calls)
+            marker.record_end(check.valid, check.calls)
 
-    def _death(self, kind: str, summary: str) -> Finding:
+    def _make_death_finding(self, kind: str, summary: str) -> Finding:
         return finding("liveness", "live-crash", self.name, kind, summary)
 
 
-def fuzz(atheris: Any, file: Path, name: str, arguments: list[str], given: Orders) -> None:
+def run_libfuzzer(
+    atheris: Any, file: Path, name: str, arguments: list[str], given: TargetSettings
+) -> None:
     """Run the target ``name`` under libFuzzer with its ``arguments``; does not return.
 
-    ``file`` is the executable that libFuzzer starts again for ``-merge``, ``-fork`` and the like.
-    Raises UsageError and TargetError for orders that cannot be followed.
+    ``file`` is the executable that libFuzzer starts again for ``-merge``, ``-fork`` and others.
+    Raises UsageError and TargetError for settings that cannot be used.
     """
     check_readers()
     assert_ordered()
-    behaviours = Behaviours(lambda: atheris._trace_branch)
-    check = check_of(name, given.targets, behaviours.note)
-    size = _size(arguments, MAX_SIZE[check.form])
+    behaviours = BehaviourCounters(lambda: atheris._trace_branch)
+    check = make_check(name, given.targets, behaviours.count_behaviour)
+    size = _find_max_size(arguments, MAX_SIZE[check.form])
     marker = Marker(Path(given.marker), size) if given.marker else None
-    body = _Body(name, check, _sink(given), marker)
+    body = _InputRunner(name, check, _make_sink(given), marker)
     if given.marker:
-        _follow_parent()
+        _exit_with_parent()
     extra: dict[str, Any] = {}
     if not given.plain:
-        mutator = _mutator(atheris, check, arguments)
-        extra["custom_mutator"] = lambda data, most, _seed: mutator.mutate(data, most)
-        extra["custom_crossover"] = lambda one, two, most, _seed: mutator.cross(one, two, most)
-    # libFuzzer starts argv[0] through a shell for some of its modes: an interpreter must lead.
-    argv = [f"{sys.executable} {file}", *_defaults(size, plain=given.plain), *arguments]
+        mutator = _make_mutator(atheris, check, arguments)
+        extra["custom_mutator"] = lambda data, most, _seed: mutator.mutate_input(data, most)
+        extra["custom_crossover"] = lambda one, two, most, _seed: mutator.cross_inputs(
+            one, two, most
+        )
+    # libFuzzer starts argv[0] through a shell in some modes, so it must name the interpreter.
+    argv = [f"{sys.executable} {file}", *_default_flags(size, plain=given.plain), *arguments]
     atheris.Setup(argv, body, **extra)
     if not given.plain:
-        behaviours.ready(atheris._reserve_counter)
+        behaviours.reserve_counters(atheris._reserve_counter)
     atheris.Fuzz()
 
 
-def _mutator(atheris: Any, check: Check, arguments: list[str]) -> Mutator:
+def _make_mutator(atheris: Any, check: Check, arguments: list[str]) -> Mutator:
     seed = next((a.removeprefix(_SEED) for a in arguments if a.startswith(_SEED)), "0")
 
     def scramble(data: bytes, most: int) -> bytes:
@@ -142,27 +147,29 @@ def _mutator(atheris: Any, check: Check, arguments: list[str]) -> Mutator:
         return made
 
     number = int(seed) if seed.isdecimal() else 0
-    return Mutator(check.form, scramble, words=words(), seed=number)
+    return Mutator(check.form, scramble, words=load_parser_words(), seed=number)
 
 
-def _defaults(size: int, *, plain: bool) -> list[str]:
-    """Flags of ours, before those given, which win."""
+def _default_flags(size: int, *, plain: bool) -> list[str]:
+    """Return default flags; those given come later and win."""
     depth = () if plain else ("-mutate_depth=1",)
     return [f"-max_len={size}", "-timeout=60", *depth]
 
 
-def _size(arguments: list[str], default: int) -> int:
+def _find_max_size(arguments: list[str], default: int) -> int:
     given = [a.partition("=")[2] for a in arguments if a.startswith("-max_len=")]
     return int(given[-1]) if given and given[-1].isdecimal() and int(given[-1]) else default
 
 
-def _follow_parent() -> None:
-    """End with the parent: by the kernel's hand, even stopped, and where it died before this."""
+def _exit_with_parent() -> None:
+    """Exit when the parent dies: by a signal of the kernel, and at the end of stdin if it died
+    before.
+    """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    threading.Thread(target=_end_with_stdin, daemon=True).start()
+    threading.Thread(target=_exit_at_end_of_stdin, daemon=True).start()
 
 
-def _end_with_stdin() -> None:
-    """The parent holds the other end of stdin for as long as it lives."""
+def _exit_at_end_of_stdin() -> None:
+    """Exit when the parent, which holds the other end of stdin, has died."""
     sys.stdin.buffer.read()
     os._exit(0)

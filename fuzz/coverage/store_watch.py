@@ -1,7 +1,7 @@
-"""Findings that other processes put into a store.
+"""Detect findings that other processes write to a store.
 
-The key insight: a metadata file proves its finding to be whole, so a folder listing is a message
-queue that survives both of its ends.
+A metadata file proves that its finding is complete. So a folder listing is enough, without any
+connection between the processes.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from wirefence.fuzz.examination.events import Found
 from wirefence.fuzz.store.store import Store, read_case
 from wirefence.oracles.records import Finding
 
-__all__ = ["Watch"]
+__all__ = ["StoreWatch"]
 
 
 @dataclass(slots=True)
-class Watch:
-    """Tells of findings that appear in a store, whoever put them there."""
+class StoreWatch:
+    """Returns findings that appear in a store, whichever process wrote them."""
 
     store: Store
     seen: set[Path] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.store.prepare()
-        self.store.signatures()
+        self.store.check_writable()
+        self.store.read_signatures()
         self.seen.update(self.store.folder.glob("*/*.json"))
 
-    def new(self) -> list[Found]:
-        """Findings that are complete on disk and were not told of yet."""
+    def read_new(self) -> list[Found]:
+        """Return findings that are complete and were not returned before."""
         fresh = sorted(set(self.store.folder.glob("*/*.json")) - self.seen)
         self.seen.update(fresh)
-        return [_found(path) for path in fresh]
+        return [_read_event(path) for path in fresh]
 
 
-def _found(path: Path) -> Found:
+def _read_event(path: Path) -> Found:
     said = json.loads(path.read_bytes())
     names = ("oracle", "rule", "target", "signature", "summary")
     frame = path.with_suffix(".frame")

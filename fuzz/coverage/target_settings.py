@@ -1,7 +1,7 @@
-"""What `wirefence fuzz` tells the process of a libFuzzer target, through its environment.
+"""Settings that `wirefence fuzz` passes to a libFuzzer target in an environment variable.
 
-The key insight: a target's command line belongs to libFuzzer and to whoever runs it, ClusterFuzz
-included; without any orders a target therefore does what OSS-Fuzz expects: it raises.
+The command line of a target belongs to libFuzzer and to who runs it, for example ClusterFuzz.
+Without settings a target does what OSS-Fuzz expects: it raises on a finding.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 
 from wirefence.fuzz.errors import UsageError
 
-__all__ = ["VARIABLE", "Orders", "environment", "orders"]
+__all__ = ["VARIABLE", "TargetSettings", "encode_settings", "read_settings"]
 
 VARIABLE = "WIREFENCE_FUZZ"
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class TargetSettings:
     """How a target behaves.
 
-    ``out`` is the store that findings are saved to (empty: the first new one is raised, as a crash
-    of libFuzzer's). ``marker`` is the file for the input that runs. ``targets`` are named as on the
-    command line. ``known`` are signatures that are no news. ``plain`` leaves out mutator,
-    dictionary words and behaviours: libFuzzer as it comes.
+    ``out`` is the store for findings (empty: the first new one is raised, which libFuzzer reports
+    as a crash). ``marker`` is the file for the input in flight. ``targets`` are named as on the
+    command line. ``known`` are signatures that are not new. ``plain`` disables mutator, dictionary
+    words and behaviours: unmodified libFuzzer.
     """
 
     out: str = ""
@@ -36,19 +36,19 @@ class Orders:
     plain: bool = False
 
 
-def environment(given: Orders) -> dict[str, str]:
-    """The variable that says ``given``."""
+def encode_settings(given: TargetSettings) -> dict[str, str]:
+    """Return the environment variable with the settings."""
     return {VARIABLE: json.dumps(asdict(given))}
 
 
-def orders(variables: Mapping[str, str] = os.environ) -> Orders:
-    """The orders in the environment, default ones where there are none. Raises UsageError."""
+def read_settings(variables: Mapping[str, str] = os.environ) -> TargetSettings:
+    """Read the settings from the environment; defaults if there are none. Raises UsageError."""
     text = variables.get(VARIABLE)
     if not text:
-        return Orders()
+        return TargetSettings()
     try:
         said: dict[str, Any] = json.loads(text)
         said |= {name: tuple(map(str, said.get(name, ()))) for name in ("targets", "known")}
-        return Orders(**said)
+        return TargetSettings(**said)
     except (ValueError, TypeError, AttributeError) as error:
-        raise UsageError(f"{VARIABLE} holds no orders", "unset it") from error
+        raise UsageError(f"{VARIABLE} has no valid settings", "unset it") from error

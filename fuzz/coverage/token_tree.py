@@ -1,7 +1,7 @@
 """The token tree of an input, as offsets into its bytes.
 
-The key insight: an edit of a tree is an edit of bytes between two offsets, so no tree is ever built
-or written out. A corpus input is read once, and each mutation of it costs two slices.
+An edit of a tree replaces the bytes between two offsets, so no tree is built or written. A corpus
+input is parsed once, and each mutation of it costs two slices.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ PARTS = (
     *("strings", "numbers", "words", "containers", "members", "items", "tops", "outer"),
     "values",
 )
-"""What edits work on, named as the attributes of a tree."""
+"""What edits work on, named like the attributes of a tree."""
 
 _INNER = re.compile(rb"[{}\[\]\n]|-?[0-9][0-9.eE+-]*|[A-Za-z]+")
 """A token that is no string."""
 _TOKEN = re.compile(rb'"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*(")?|' + _INNER.pattern)
-"""A token; its group is there if it is a string that is closed."""
+"""A token; its group matches if it is a closed string."""
 _LONGEST = 65_536
+"""Bytes. Of a longer input only the lines are found: parsing it would take too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What could be read of an input; what could not is left out, as no reader of ours may fail.
+    """What was found in an input. Bytes that fit nowhere are skipped without an error.
 
-    Every span is of bytes that stand where such a thing may stand. ``lines`` includes each line's
-    LF, ``items`` are values in arrays, ``tops`` values in no container, ``outer`` the members of
-    what is in no container. ``values`` are all values: scalars first, names left out. ``sound`` is
-    true where every line is a JSON text. ``there`` has a bit for each of :data:`PARTS`, in their
-    order, which is set where there is any.
+    Every span lies where such a token may stand. ``lines`` include each line's LF, ``items`` are
+    values in arrays, ``tops`` values in no container, ``outer`` the members of outermost objects.
+    ``values`` are all values: scalars first, without names. ``sound`` is true if every line is a
+    JSON text. ``there`` has one bit for each of :data:`PARTS`, in their order, set if the tree has
+    any.
     """
 
     raw: bytes
@@ -57,7 +58,7 @@ class Tree:
     sound: bool = False
 
 
-class _Reader:
+class _TreeReader:
     """One pass over the tokens of an input, with a stack of open containers."""
 
     __slots__ = (
@@ -75,46 +76,46 @@ class _Reader:
         self.items: list[Span] = []
         self.tops: list[Span] = []
         self.open: list[tuple[int, bool, Span | None]] = []
-        """Open containers: offset, whether an object, the name that waits for its value."""
+        """Open containers: offset, whether an object, the name whose value comes next."""
 
-    def read(self, tokens: Iterator[re.Match[bytes]], raw: bytes) -> None:
+    def read_tokens(self, tokens: Iterator[re.Match[bytes]], raw: bytes) -> None:
         for match in tokens:
             start, end = match.span()
             mark = raw[start]
             if mark == 0x22:
                 if match.lastindex:
-                    self._string(start, end)
+                    self._add_string(start, end)
                 else:
-                    # Each later quote of this line is escaped, so it opens no string that is
-                    # closed. To try each of them takes quadratic time.
-                    self.read(_INNER.finditer(raw, start + 1, end), raw)
+                    # Each later quote of this line is escaped, so no closed string starts
+                    # there. Trying each of them would take quadratic time.
+                    self.read_tokens(_INNER.finditer(raw, start + 1, end), raw)
             elif mark in b"{[":
                 self.open.append((start, mark == 0x7B, None))
             elif mark in b"}]":
-                self._close(end)
+                self._close_container(end)
             elif mark == 0x0A:
-                # A frame ends here, whatever it left open.
+                # A frame ends here, and closes every container.
                 self.open.clear()
             else:
                 (self.words if mark >= 0x41 else self.numbers).append((start, end))
-                self._put(start, end)
+                self._add_value(start, end)
 
-    def _string(self, start: int, end: int) -> None:
+    def _add_string(self, start: int, end: int) -> None:
         if self.open:
             at, is_object, name = self.open[-1]
             if is_object and name is None:
                 self.open[-1] = (at, True, (start, end))
                 return
         self.strings.append((start, end))
-        self._put(start, end)
+        self._add_value(start, end)
 
-    def _close(self, end: int) -> None:
+    def _close_container(self, end: int) -> None:
         if self.open:
             start = self.open.pop()[0]
             self.containers.append((start, end))
-            self._put(start, end)
+            self._add_value(start, end)
 
-    def _put(self, start: int, end: int) -> None:
+    def _add_value(self, start: int, end: int) -> None:
         if not self.open:
             self.tops.append((start, end))
             return
@@ -130,7 +131,7 @@ class _Reader:
 
 
 def is_json(raw: bytes) -> bool:
-    """Whether a fast, strict parser takes ``raw`` as one JSON text."""
+    """Return whether a fast, strict parser accepts ``raw`` as one JSON text."""
     # The command that asks for the extra 'coverage' imports this before it can ask.
     import orjson  # noqa: PLC0415
 
@@ -141,7 +142,7 @@ def is_json(raw: bytes) -> bool:
     return True
 
 
-def _lines(raw: bytes) -> list[Span]:
+def _split_lines(raw: bytes) -> list[Span]:
     found, start = [], 0
     while (at := raw.find(b"\n", start)) >= 0:
         found.append((start, at + 1))
@@ -152,12 +153,12 @@ def _lines(raw: bytes) -> list[Span]:
 
 
 def read_tree(raw: bytes) -> Tree:
-    """Read what can be read of ``raw``; of more than 64 KiB, only the lines."""
-    lines = _lines(raw)
+    """Parse what can be parsed of ``raw``; of more than 64 KiB, only the lines."""
+    lines = _split_lines(raw)
     if len(raw) > _LONGEST:
         return Tree(raw, lines=tuple(lines))
-    found = _Reader()
-    found.read(_TOKEN.finditer(raw), raw)
+    found = _TreeReader()
+    found.read_tokens(_TOKEN.finditer(raw), raw)
     values = (*found.strings, *found.numbers, *found.words, *found.containers)
     return Tree(
         raw,
@@ -171,17 +172,17 @@ def read_tree(raw: bytes) -> Tree:
         tuple(found.outer),
         values,
         tuple(lines),
-        _there([*(getattr(found, part) for part in PARTS[:-1]), values]),
+        _encode_parts([*(getattr(found, part) for part in PARTS[:-1]), values]),
         bool(lines) and all(is_json(raw[start:end]) for start, end in lines),
     )
 
 
-def _there(parts: Sequence[Sequence[object]]) -> int:
+def _encode_parts(parts: Sequence[Sequence[object]]) -> int:
     return sum(bool(part) << bit for bit, part in enumerate(parts))
 
 
 class TreeCache:
-    """Trees of the inputs seen last: libFuzzer mutates the same corpus inputs over and over."""
+    """Trees of recent inputs: libFuzzer mutates the same corpus inputs many times."""
 
     __slots__ = ("_size", "_trees")
 
@@ -189,8 +190,8 @@ class TreeCache:
         self._size = size
         self._trees: dict[bytes, Tree] = {}
 
-    def read(self, raw: bytes) -> Tree:
-        """The tree of ``raw``, read at most once while it is kept."""
+    def read_tree(self, raw: bytes) -> Tree:
+        """Return the tree of ``raw``, parsed at most once while it is cached."""
         tree = self._trees.get(raw)
         if tree is None:
             if len(self._trees) >= self._size:

@@ -1,8 +1,7 @@
-"""The stdout validator against a second reader of its lines: ``fuzz_transcript``.
+"""Compare the stdout validator with independent parsers: ``fuzz_transcript``.
 
-The key insight: a transcript is judged line by line from raw bytes, so what its validator calls
-JSON can be compared with what parsers that share no code with it read, and nothing that a server
-writes may make it fail.
+A transcript is judged line by line from raw bytes. So what the validator calls JSON can be compared
+with parsers that share no code with it, and no output of a server may make it fail.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 from wirefence.fuzz.coverage.behaviour import Note
 from wirefence.fuzz.coverage.mutator import Form
 from wirefence.fuzz.examination.examiner import Examiner
-from wirefence.fuzz.examination.plan import known_quirks
+from wirefence.fuzz.examination.plan import load_known_quirks
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.oracles.transcript import lines_of, transcript
@@ -24,29 +23,29 @@ from wirefence.targets.records import Trace
 __all__ = ["READERS", "TranscriptCheck"]
 
 READERS = ("json", "orjson", "json[strict]")
-"""Independent readers of a line: two common ones, and one of the strict profile."""
+"""Independent parsers of a line: two common ones, and one of the strict profile."""
 
 
-def _examiner() -> Examiner:
-    return Examiner([BY_NAME[name] for name in READERS], (), known_quirks())
+def _make_examiner() -> Examiner:
+    return Examiner([BY_NAME[name] for name in READERS], (), load_known_quirks())
 
 
 @dataclass(slots=True)
 class TranscriptCheck:
-    """Judges the input as the stdout of a server of every version."""
+    """Judges the input as the stdout of a server, for every version."""
 
     note: Note
-    examiner: Examiner = field(default_factory=_examiner)
+    examiner: Examiner = field(default_factory=_make_examiner)
     form: Form = "session"
     valid: int = 0
     calls: int = 0
 
-    def case(self, data: bytes) -> Case:
-        """The transcript as it stands."""
+    def make_case(self, data: bytes) -> Case:
+        """Return the transcript as a case."""
         return case_from_bytes(data)
 
     def __call__(self, data: bytes) -> list[Finding]:
-        """Validate the transcript for each version, then compare readings of each line."""
+        """Validate the transcript for each version, then compare all parsers on each line."""
         kinds: list[tuple[int, tuple[str, ...]]] = []
         for version in VERSIONS:
             said = [judge_reply(line, version) for line in lines_of(data)]

@@ -1,7 +1,6 @@
-"""Filing by hand: run a file against a target, and keep what it shows.
+"""Add reproducers by hand: run a file against a target, and store what it shows.
 
-The key insight: what is filed is what was seen just now, with the versions of now, whatever the
-person who hands it in believes to have seen.
+The findings of this run are stored, with the installed versions, whatever was seen earlier.
 """
 
 from __future__ import annotations
@@ -12,31 +11,31 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from wirefence.fuzz.crashes.classes import classes
-from wirefence.fuzz.crashes.minimize import Terms, minimize
-from wirefence.fuzz.crashes.rerun import Runners, Subject
+from wirefence.fuzz.crashes.classes import find_classes
+from wirefence.fuzz.crashes.minimize import MinimizeLimits, minimize_reproducer
+from wirefence.fuzz.crashes.rerun import CaseRunners, Subject
 from wirefence.fuzz.crashes.same import same
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.server.server_name import label_of
-from wirefence.fuzz.store.metadata import Status, describe
-from wirefence.fuzz.store.scan import Entry, scan
+from wirefence.fuzz.store.metadata import Status, make_metadata
+from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.status import is_fixed
-from wirefence.fuzz.store.store import Store, place_of
+from wirefence.fuzz.store.store import Store, locate_finding
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
 from wirefence.targets.command.records import Launch
 from wirefence.targets.parsers.configs import BY_NAME, library_versions
 
-__all__ = ["Added", "Wanted", "add", "add_classes"]
+__all__ = ["AddOptions", "AddResult", "add_classes", "add_reproducer"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What of a file's findings is filed, and as what.
+class AddOptions:
+    """Which findings of a file are stored, and how.
 
-    ``signature`` is a part of those wanted (all, if empty); ``smaller`` says whether to minimize.
-    ``versions`` are those of a server, which cannot be told from here. ``sides`` are the two of a
-    difference, with the interpreter of both in ``python`` (``""`` for the usual one).
+    ``signature`` is a part of the wanted signatures (all, if empty); ``smaller`` asks for
+    minimizing. ``versions`` are those of a server. ``sides`` are the two of a difference, with the
+    interpreter of both in ``python`` (``""`` for the usual one).
     """
 
     target: str
@@ -51,38 +50,40 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
-    """What was filed, and what was not: a sentence for each."""
+class AddResult:
+    """What was stored, and one sentence for each finding that was refused."""
 
     entries: tuple[Entry, ...]
     refused: tuple[str, ...]
 
 
-def add(case: Case, launch: Launch | None, wanted: Wanted, store: Store) -> Added:
-    """File what ``case`` shows, minimized; what is on file already is refused.
+def add_reproducer(
+    case: Case, launch: Launch | None, wanted: AddOptions, store: Store
+) -> AddResult:
+    """Store what ``case`` shows, minimized; known findings are refused.
 
-    Raises UsageError where nothing is shown or named, TargetError for a target that cannot start.
+    Raises UsageError if nothing is shown or named, TargetError for a target that cannot start.
     """
-    subject = _subject(launch, wanted)
-    with Runners(subject, patience=wanted.patience) as runners:
-        (found,) = runners.run([case])
+    subject = _make_subject(launch, wanted)
+    with CaseRunners(subject, patience=wanted.patience) as runners:
+        (found,) = runners.run_cases([case])
     chosen = [each for each in found if wanted.signature in each.signature]
     if not chosen:
         seen = f"; it shows {'; '.join(f.signature for f in found[:5])}" if found else ""
         raise UsageError(f"{subject.target} shows no such finding{seen}", "try wirefence explain")
-    store.prepare()
+    store.check_writable()
     entries: dict[Path, Entry] = {}
     refused: list[str] = []
     for each in chosen:
-        made = _file(each, case, subject, wanted, store)
+        made = _add_finding(each, case, subject, wanted, store)
         if isinstance(made, str):
             refused.append(made)
         else:
             entries[made.path] = made
-    return Added(tuple(entries.values()), tuple(refused))
+    return AddResult(tuple(entries.values()), tuple(refused))
 
 
-def _subject(launch: Launch | None, wanted: Wanted) -> Subject:
+def _make_subject(launch: Launch | None, wanted: AddOptions) -> Subject:
     if wanted.sides:
         options = {"python": wanted.python} if wanted.python else {}
         return Subject(" to ".join(wanted.sides), sides=wanted.sides, options=options)
@@ -93,16 +94,16 @@ def _subject(launch: Launch | None, wanted: Wanted) -> Subject:
     return Subject(wanted.target)
 
 
-def _file(
-    found: Finding, case: Case, subject: Subject, wanted: Wanted, store: Store
+def _add_finding(
+    found: Finding, case: Case, subject: Subject, wanted: AddOptions, store: Store
 ) -> Entry | str:
-    """One finding as a reproducer, or the reason why it is none."""
-    if known := _known(found, case, scan(store.folder).entries):
+    """Return one finding as a reproducer, or the reason why it is refused."""
+    if known := _find_known(found, case, scan_folder(store.folder).entries):
         return f"{found.signature} is known already, as {known.id} ({known.metadata.status})"
-    metadata = describe(
+    metadata = make_metadata(
         found,
         case,
-        versions={**_here(found, subject), **wanted.versions},
+        versions={**_find_versions(found, subject), **wanted.versions},
         launch=subject.launch,
         options=subject.options,
         sides=subject.sides,
@@ -110,38 +111,42 @@ def _file(
         note=wanted.note,
     )
     if not wanted.smaller:
-        return Entry(store.put(metadata, case.data), metadata, case)
+        return Entry(store.write_reproducer(metadata, case.data), metadata, case)
     with tempfile.TemporaryDirectory(prefix="wirefence-") as place:
         aside = Store(Path(place))
-        entry = Entry(aside.put(metadata, case.data), metadata, case)
-        said = minimize(entry, aside, Terms(patience=wanted.patience), lambda *_: None)
+        entry = Entry(aside.write_reproducer(metadata, case.data), metadata, case)
+        said = minimize_reproducer(
+            entry, aside, MinimizeLimits(patience=wanted.patience), lambda *_: None
+        )
         if said.state == "gone":
             return f"{found.signature} does not show a second time"
         small = said.entry
-    if known := _known(small.metadata.finding(), small.case, scan(store.folder).entries):
+    if known := _find_known(
+        small.metadata.to_finding(), small.case, scan_folder(store.folder).entries
+    ):
         return f"{found.signature} is known already, in its smallest form, as {known.id}"
-    return replace(small, path=store.put(small.metadata, small.case.data))
+    return replace(small, path=store.write_reproducer(small.metadata, small.case.data))
 
 
-def _here(found: Finding, subject: Subject) -> dict[str, str]:
+def _find_versions(found: Finding, subject: Subject) -> dict[str, str]:
     if subject.launch is not None:
         return {}
     if subject.sides:
-        # Comparisons need much that nothing else here does.
-        from wirefence.fuzz.crashes.compared_sides import versions_of  # noqa: PLC0415
+        # Importing comparisons is slow, and only differences need them.
+        from wirefence.fuzz.crashes.compared_sides import find_versions  # noqa: PLC0415
 
-        return versions_of(subject.sides, subject.options)
-    return _versions(found)
+        return find_versions(subject.sides, subject.options)
+    return _find_library_versions(found)
 
 
-def _known(found: Finding, case: Case, entries: Iterable[Entry]) -> Entry | None:
-    """What is on file for a fault; of a fixed one, its very bytes only."""
-    alike = (each for each in entries if same(found)(each.metadata.finding()))
+def _find_known(found: Finding, case: Case, entries: Iterable[Entry]) -> Entry | None:
+    """Return the entry that has the same fault; a fixed one only if it has the same bytes."""
+    alike = (each for each in entries if same(found)(each.metadata.to_finding()))
     return next((each for each in alike if not is_fixed(each) or each.case == case), None)
 
 
-def _versions(found: Finding) -> dict[str, str]:
-    """The versions that a finding may depend on: of one parser's library, or of all."""
+def _find_library_versions(found: Finding) -> dict[str, str]:
+    """Return the versions that a finding may depend on: of one parser's library, or of all."""
     here = {**library_versions(), "python": platform.python_version()}
     name = found.target.removeprefix("parser:")
     if name not in BY_NAME:
@@ -150,17 +155,19 @@ def _versions(found: Finding) -> dict[str, str]:
     return {each: version for each, version in here.items() if each in (library, "python")}
 
 
-def add_classes(store: Store, generated: int = 3_000) -> Added:
-    """File the smallest document for each class of divergence, as ``upstream``, with versions."""
-    store.prepare()
+def add_classes(store: Store, generated: int = 3_000) -> AddResult:
+    """Store the smallest document for each class of divergence, as ``upstream``, with versions."""
+    store.check_writable()
     entries: list[Entry] = []
     refused: list[str] = []
-    for found, case, size in classes(generated):
-        path = store.folder / place_of(found)
+    for found, case, size in find_classes(generated):
+        path = store.folder / locate_finding(found)
         if path.exists():
             refused.append(f"{found.signature} is known already")
             continue
-        metadata = describe(found, case, versions=_versions(found), status="upstream")
+        metadata = make_metadata(
+            found, case, versions=_find_library_versions(found), status="upstream"
+        )
         metadata = replace(metadata, original_size=size)
-        entries.append(Entry(store.put(metadata, case.data), metadata, case))
-    return Added(tuple(entries), tuple(refused))
+        entries.append(Entry(store.write_reproducer(metadata, case.data), metadata, case))
+    return AddResult(tuple(entries), tuple(refused))

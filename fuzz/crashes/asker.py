@@ -103,7 +103,7 @@ class Asker:
 
     def _unframed(self, entry: Entry) -> str:
         """The cause where no frame is to blame: a reading, or the rule and what is missing."""
-        own = entry.metadata.finding()
+        own = entry.metadata.to_finding()
         return self._reading(entry, None) or _rule(own) + self._in_place(entry, own)
 
     def _by_frame(self, entry: Entry) -> _Said:
@@ -287,7 +287,7 @@ class Asker:
 
     def _shows(self, entry: Entry, case: Case) -> bool:
         (found,) = self._ask(entry, [case])
-        return any(map(same(entry.metadata.finding()), found))
+        return any(map(same(entry.metadata.to_finding()), found))
 
     def always(self, entry: Entry) -> frozenset[str]:
         """What its target shows of a session in which all is good."""
@@ -332,7 +332,7 @@ def _done(entry: Entry) -> str:
 
 def _alike(entry: Entry, found: Finding) -> bool:
     """Whether the same rule is broken; a good request may be left unserved in several ways."""
-    own = entry.metadata.finding()
+    own = entry.metadata.to_finding()
     return _rule(own) == _rule(found) or (_unserved(own) and _unserved(found))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from wirefence.fuzz.crashes.asker import Asker, Run, family, faults_of, is_server, without_kind
 from wirefence.fuzz.crashes.same import same
-from wirefence.fuzz.shrink.ordering import order
+from wirefence.fuzz.shrink.ordering import simplicity_key
 from wirefence.fuzz.store.scan import Entry
 from wirefence.fuzz.store.status import is_fixed
 from wirefence.oracles.records import Finding
@@ -58,8 +58,8 @@ class _Desk:
         )
 
     def _known(self, entry: Entry) -> str:
-        test = same(entry.metadata.finding())
-        other = next((each for each in self.taken if test(each.metadata.finding())), None)
+        test = same(entry.metadata.to_finding())
+        other = next((each for each in self.taken if test(each.metadata.to_finding())), None)
         return f"is known already, as {other.id} ({other.metadata.status})" if other else ""
 
     def _mended(self, entry: Entry) -> str:
@@ -168,4 +168,4 @@ def sort(
 def _gravest_first(entry: Entry) -> tuple[int, tuple[int, bytes]]:
     oracle = entry.metadata.oracle
     grave = _GRAVITY.index(oracle) if oracle in _GRAVITY else len(_GRAVITY)
-    return grave, order(entry.case.data)
+    return grave, simplicity_key(entry.case.data)

@@ -1,7 +1,7 @@
-"""From findings to committed reproducers: what is let in, and what the commit says.
+"""Commit findings as reproducers: select them, write them, and make the git commit.
 
-The key insight: a reproducer is a promise to everybody who runs the tests, so it is only let in if
-a process that knows nothing but the file shows the fault again.
+Everybody who runs the tests relies on a reproducer. So it is accepted only if a fresh process shows
+the fault again from the file alone.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from pathlib import Path
 
 from wirefence.fuzz.crashes.bucket import Refusal, sort
 from wirefence.fuzz.crashes.git import Repository
-from wirefence.fuzz.crashes.render import as_index, cut
-from wirefence.fuzz.crashes.replay import STILL, replay
-from wirefence.fuzz.crashes.rerun import Runners, subject_of
+from wirefence.fuzz.crashes.render import as_index, shorten_text
+from wirefence.fuzz.crashes.replay import STILL, replay_reproducer
+from wirefence.fuzz.crashes.rerun import CaseRunners, make_subject
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store.atomic_write import write_whole
-from wirefence.fuzz.store.scan import Entry, scan
-from wirefence.fuzz.store.status import is_aside, is_fixed
+from wirefence.fuzz.store.atomic_write import write_atomically
+from wirefence.fuzz.store.scan import Entry, scan_folder
+from wirefence.fuzz.store.status import is_fixed, is_moved_aside
 from wirefence.fuzz.store.store import Store
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
 from wirefence.targets.errors import TargetError
 
-__all__ = ["Refusal", "commit", "sort_out", "waiting", "write_index"]
+__all__ = ["Refusal", "commit_reproducers", "list_waiting", "select_for_commit", "write_index"]
 
 
-def sort_out(
+def select_for_commit(
     entries: Collection[Entry],
     known: Sequence[Entry],
     *,
@@ -36,31 +36,37 @@ def sort_out(
 ) -> tuple[list[Entry], list[Refusal]]:
     """Divide findings into those to commit, one for each fault, and those refused.
 
-    Refused is what is known by its signature, what is another symptom of a fault that is known or
-    taken (unless ``each``), and what does not show its finding in a fresh process. Of what is known
-    as ``fixed``, only the very bytes are refused. Give minimized findings: in others the cause
-    cannot be told.
+    Refused: known signatures, further symptoms of a fault that is known or selected (unless
+    ``each``), and findings that do not show in a fresh process. Of a ``fixed`` reproducer only the
+    same bytes are refused. Give minimized findings: the cause of others cannot be determined.
     """
     with ExitStack() as stack:
-        kept: dict[str, Runners] = {}
+        kept: dict[str, CaseRunners] = {}
 
         def run(entry: Entry, cases: Sequence[Case]) -> Sequence[Collection[Finding]]:
             try:
-                subject = subject_of(entry.metadata)
+                subject = make_subject(entry.metadata)
                 key = repr(subject)
                 if key not in kept:
-                    kept[key] = stack.enter_context(Runners(subject, patience=patience))
-                return kept[key].run(cases)
-            except (UsageError, TargetError):  # what cannot be run is refused for that
+                    kept[key] = stack.enter_context(CaseRunners(subject, patience=patience))
+                return kept[key].run_cases(cases)
+            except (UsageError, TargetError):  # what cannot be run is refused later
                 return [[] for _ in cases]
 
-        return sort(entries, known, lambda entry: _shown(entry, patience), None if each else run)
+        return sort(
+            entries,
+            known,
+            lambda entry: _replay_in_fresh_process(entry, patience),
+            None if each else run,
+        )
 
 
-def _shown(entry: Entry, patience: float) -> Collection[Finding] | str:
+def _replay_in_fresh_process(entry: Entry, patience: float) -> Collection[Finding] | str:
     try:
-        with Runners(subject_of(entry.metadata), patience=patience, method="spawn") as runners:
-            said = replay(entry, runners)
+        with CaseRunners(
+            make_subject(entry.metadata), patience=patience, method="spawn"
+        ) as runners:
+            said = replay_reproducer(entry, runners)
     except UsageError as error:
         return f"cannot be replayed: {error}"
     if said.verdict != STILL:
@@ -68,47 +74,49 @@ def _shown(entry: Entry, patience: float) -> Collection[Finding] | str:
     return said.seen
 
 
-def commit(entries: Sequence[Entry], folder: Path, *, branch: str = "", message: str = "") -> str:
+def commit_reproducers(
+    entries: Sequence[Entry], folder: Path, *, branch: str = "", message: str = ""
+) -> str:
     """Commit reproducers below ``folder`` with its index page; return the commit's hash.
 
-    A fixed reproducer whose fault came back is kept beside what takes its place. Nothing is pushed.
-    Raises UsageError for a dirty index or what git says, with nothing changed.
+    A fixed reproducer whose fault returned is kept beside the new one. Nothing is pushed. Raises
+    UsageError for a dirty index or an error of git, with nothing changed.
     """
-    repository = Repository.around(folder)
-    place = _place(repository, folder)
+    repository = Repository.find(folder)
+    place = _find_place(repository, folder)
     wanted = {entry.metadata.signature for entry in entries}
     mended = [
         each
-        for each in scan(folder).entries
-        if is_fixed(each) and not is_aside(each) and each.metadata.signature in wanted
+        for each in scan_folder(folder).entries
+        if is_fixed(each) and not is_moved_aside(each) and each.metadata.signature in wanted
     ]
 
     def write(checkout: Path) -> None:
         store = Store(checkout / place)
-        for entry in (*mended, *entries):  # the branch may not know yet that it was fixed
-            store.put(entry.metadata, entry.case.data)
+        for entry in (*mended, *entries):  # on the branch it may not be marked as fixed yet
+            store.write_reproducer(entry.metadata, entry.case.data)
         write_index(checkout / place)
 
-    made = repository.commit(write, place, message or _message(entries, mended), branch)
+    made = repository.commit(write, place, message or _make_message(entries, mended), branch)
     if not made:
         raise UsageError("there is nothing to commit", "see wirefence crashes list")
     return made
 
 
-def waiting(folder: Path, branch: str) -> list[Entry]:
-    """Reproducers of ``folder`` that are on a branch only, committed there by earlier rounds.
+def list_waiting(folder: Path, branch: str) -> list[Entry]:
+    """Return reproducers that earlier rounds committed to ``branch`` and that ``folder`` lacks.
 
-    A fault that is fixed here waits there where it came back by other bytes.
-    Of their paths only the names mean anything. Raises UsageError.
+    This includes fixed faults that returned with other bytes. Only the names of their paths are
+    valid. Raises UsageError.
     """
     if not branch:
         return []
-    repository = Repository.around(folder)
-    with repository.elsewhere(branch) as checkout:
+    repository = Repository.find(folder)
+    with repository.check_out_branch(branch) as checkout:
         if checkout is None:
             return []
-        there = scan(checkout / _place(repository, folder)).entries
-    here = scan(folder).entries
+        there = scan_folder(checkout / _find_place(repository, folder)).entries
+    here = scan_folder(folder).entries
     stand = {each.metadata.signature for each in here if not is_fixed(each)}
     mended = {(each.metadata.signature, each.case) for each in here if is_fixed(each)}
     return [
@@ -119,7 +127,7 @@ def waiting(folder: Path, branch: str) -> list[Entry]:
     ]
 
 
-def _place(repository: Repository, folder: Path) -> Path:
+def _find_place(repository: Repository, folder: Path) -> Path:
     try:
         return folder.resolve().relative_to(repository.root.resolve())
     except ValueError:
@@ -127,19 +135,21 @@ def _place(repository: Repository, folder: Path) -> Path:
 
 
 def write_index(folder: Path) -> bool:
-    """Write ``INDEX.md`` anew; return whether that changed it. Raises UsageError."""
-    page, text = folder / "INDEX.md", as_index(scan(folder).entries).encode()
+    """Write ``INDEX.md``; return whether it changed. Raises UsageError."""
+    page, text = folder / "INDEX.md", as_index(scan_folder(folder).entries).encode()
     try:
         if page.is_file() and page.read_bytes() == text:
             return False
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(page, text)
+        write_atomically(page, text)
     except OSError as error:
-        raise UsageError(f"cannot write to {page}: {error.strerror}", "mend that") from error
+        raise UsageError(
+            f"cannot write to {page}: {error.strerror}", "check its permissions"
+        ) from error
     return True
 
 
-def _message(entries: Sequence[Entry], mended: Collection[Entry]) -> str:
+def _make_message(entries: Sequence[Entry], mended: Collection[Entry]) -> str:
     back = {each.metadata.signature for each in mended}
     count = len(entries)
     if count == 1:
@@ -148,8 +158,9 @@ def _message(entries: Sequence[Entry], mended: Collection[Entry]) -> str:
         title = f"Reproduce {count} faults"
     lines = [
         f"- {entry.id} {m.target}: {m.rule} ({m.status}, {m.size:,} bytes"
-        f"{'; came back after it was fixed' * (m.signature in back)}): {cut(m.summary, 120)}"
+        f"{'; came back after it was fixed' * (m.signature in back)}): "
+        f"{shorten_text(m.summary, 120)}"
         for entry in entries
         for m in (entry.metadata,)
     ]
-    return "\n".join([cut(title, 72), "", *lines, ""])
+    return "\n".join([shorten_text(title, 72), "", *lines, ""])

@@ -1,7 +1,7 @@
-"""Differences of two parsers in environments of their own, as findings.
+"""Differences of two parsers in their own environments, as findings.
 
-The key insight: which side is right plays no part, so what is found is named by the two libraries,
-the effect for the code behind them, and what the document holds; a reduction may shed the last.
+Which side is right plays no part. So a finding is named by the two libraries, the effect, and the
+traits of the document; minimizing may remove traits.
 """
 
 from __future__ import annotations
@@ -12,102 +12,104 @@ from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 
-from wirefence.fuzz.compare.classes import EFFECTS, MESSAGE, effect_of, why
-from wirefence.fuzz.compare.sides import Team, team
-from wirefence.fuzz.compare.traits import traits
+from wirefence.fuzz.compare.classes import EFFECTS, MESSAGE, effect_of, explain_effect
+from wirefence.fuzz.compare.sides import Team, start_team
+from wirefence.fuzz.compare.traits import find_traits
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.targets.environments import Observation, Side, prepare
 
-__all__ = ["differences", "keep", "versions_of"]
+__all__ = ["find_differences", "find_versions", "save_differences"]
 
 
 @lru_cache(maxsize=16)
-def _side(spec: str, python: str, cache: Path | None) -> Side:
+def _prepare_side(spec: str, python: str, cache: Path | None) -> Side:
     return prepare(spec, python=python or None, cache=cache)
 
 
-def _sides(
+def _prepare_sides(
     specs: tuple[str, ...], options: Mapping[str, str], cache: Path | None = None
 ) -> list[Side]:
-    """The two sides, ready to work. Raises TargetError for what cannot be had, UsageError."""
+    """Return the two sides, prepared. Raises TargetError if one cannot be prepared, UsageError."""
     if len(specs) != 2:
         raise UsageError(f"a difference has two sides, not {len(specs)}", "name OLD and NEW")
-    return [_side(spec, options.get("python", ""), cache) for spec in specs]
+    return [_prepare_side(spec, options.get("python", ""), cache) for spec in specs]
 
 
-def versions_of(
+def find_versions(
     specs: tuple[str, ...], options: Mapping[str, str], cache: Path | None = None
 ) -> dict[str, str]:
-    """What each side came to: library, version and interpreter."""
-    sides = _sides(specs, options, cache)
+    """Return library, version and interpreter of each side."""
+    sides = _prepare_sides(specs, options, cache)
     return dict(zip(("old", "new"), (side.label for side in sides), strict=True))
 
 
 @lru_cache(maxsize=4)
-def _team(specs: tuple[str, ...], python: str, cache: Path | None) -> Team:
-    # The processes end with this one, or with the pipe that it held.
+def _start_team(specs: tuple[str, ...], python: str, cache: Path | None) -> Team:
+    # The processes exit with this one, or when its pipe is closed.
     stack = ExitStack()
     atexit.register(stack.close)
-    return stack.enter_context(team(_sides(specs, {"python": python}, cache), 0))
+    return stack.enter_context(start_team(_prepare_sides(specs, {"python": python}, cache), 0))
 
 
-def differences(
+def find_differences(
     raw: bytes,
     specs: tuple[str, ...],
     options: Mapping[str, str] | None = None,
     cache: Path | None = None,
 ) -> list[Finding]:
-    """How two sides differ over one document: a finding for each effect, none for messages alone.
+    """Return how two sides differ on one document: a finding for each effect, none for messages.
 
-    ``options`` may name the interpreter (``python``) and one ``form`` of reading (``bytes``,
-    ``str``, ...); else all forms that both have are tried. ``cache`` is the folder of environments.
-    Raises TargetError, UsageError.
+    ``options`` may name the interpreter (``python``) and one ``form`` (``bytes``, ``str``, ...);
+    else all forms that both have are tried. ``cache`` is the folder of environments. Raises
+    TargetError, UsageError.
     """
     said = options or {}
-    both = _team(specs, said.get("python", ""), cache)
+    both = _start_team(specs, said.get("python", ""), cache)
     forms = [each.name for each in both.forms if said.get("form", each.name) == each.name]
     if not forms:
         raise UsageError(f"no form {said['form']!r} is common to both sides", "leave it out")
-    look = both.pair(0, 1)
-    found = (_difference(raw, specs, *look([raw], form)[0]) for form in forms)
+    look = both.make_look(0, 1)
+    found = (_make_finding(raw, specs, *look([raw], form)[0]) for form in forms)
     return list({each.signature: each for each in found if each}.values())
 
 
-def _difference(
+def _make_finding(
     raw: bytes, specs: tuple[str, ...], old: Observation, new: Observation
 ) -> Finding | None:
     effect = effect_of(old, new)
     if effect in ("", MESSAGE):
         return None
     assert effect in EFFECTS
-    held = traits(raw)
+    held = find_traits(raw)
     errors = f"{old.error or old.kind} -> {new.error or new.kind}"
     kind = f"{errors}: {'+'.join(sorted(held)) or 'any'}"
     target = " to ".join(specs)
     signature = f"{target}|compare|{effect}|{kind}"
-    return Finding("compare", effect, target, signature, why(effect, held, *specs))
+    return Finding("compare", effect, target, signature, explain_effect(effect, held, *specs))
 
 
-def keep(
+def save_differences(
     raws: Iterable[bytes],
     specs: tuple[str, ...],
     python: str,
     store: Store,
     cache: Path | None = None,
 ) -> int:
-    """Put what documents show of two sides into a store; return how many findings those are.
+    """Save what documents show for two sides to a store; return the number of findings.
 
-    ``cache`` is the folder of environments; it is not kept, for each machine has its own.
+    ``cache`` is the folder of environments; it is not stored, since each machine has its own.
 
-    Raises UsageError where it cannot be written, TargetError for a side that cannot be had.
+    Raises UsageError if it cannot be written, TargetError if a side cannot be prepared.
     """
     options = {"python": python} if python else {}
     kept = set()
     for raw in raws:
-        for found in differences(raw, specs, options, cache):
-            versions = versions_of(specs, options, cache)
+        for found in find_differences(raw, specs, options, cache):
+            versions = find_versions(specs, options, cache)
             case = case_from_bytes(raw)
-            kept.add(store.save(found, case, versions=versions, options=options, sides=specs))
+            kept.add(
+                store.save_finding(found, case, versions=versions, options=options, sides=specs)
+            )
     return len(kept)

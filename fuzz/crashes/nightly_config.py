@@ -1,7 +1,6 @@
-"""What ``wirefence.toml`` says about the nightly round.
+"""Read the configuration of the nightly round from ``wirefence.toml``.
 
-The key insight: a key that is misspelled is not ignored, since a budget that is silently the
-default looks like a quiet night.
+An unknown key is an error: a misspelled budget would silently have its default.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from wirefence.fuzz.store.typed_records import Bounds, read_record
 from wirefence.strategies.contract import Profile
 from wirefence.strategies.records import VERSIONS, Version
 
-__all__ = ["Nightly", "load"]
+__all__ = ["NightlyConfig", "load_config"]
 
 Positive = Annotated[float, Bounds(above=0, most=1e6)]
 Count = Annotated[int, Bounds(least=1, most=256)]
@@ -25,7 +24,7 @@ Place = Annotated[str, Bounds(pattern=r"^[^\x00]+$")]
 
 
 @dataclass(frozen=True, slots=True)
-class Nightly:
+class NightlyConfig:
     """The table ``[nightly]``: each key with its default.
 
     ``seconds`` is the budget of the campaign, ``minimize_seconds`` that of each new finding.
@@ -52,7 +51,7 @@ class Nightly:
     branch: Annotated[str, Bounds(pattern=r"^[^\x00]*$")] = ""
 
 
-def load(path: Path) -> Nightly:
+def load_config(path: Path) -> NightlyConfig:
     """Read the table ``[nightly]`` of a TOML file. Raises UsageError that names the key."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -61,12 +60,12 @@ def load(path: Path) -> Nightly:
             f"cannot read {path}: {error.strerror}", "name it with --config"
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no TOML: {error}", "mend it") from error
+        raise UsageError(f"{path} is not valid TOML: {error}", "repair it") from error
     if "nightly" not in content:
         found = ", ".join(content) or "none"
         raise UsageError(f"{path} has no table [nightly] (tables: {found})", "add one")
     try:
-        return read_record(content["nightly"], Nightly)
+        return read_record(content["nightly"], NightlyConfig)
     except ValueError as error:
         said = str(error).replace("`$.", "`nightly.").replace("`$`", "`nightly`")
         raise UsageError(f"{path}: {said}", "see docs/crashes.md for the keys") from error

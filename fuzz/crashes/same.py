@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Set
 
-from wirefence.fuzz.examination.examiner import Examiner, agrees, reading
+from wirefence.fuzz.examination.examiner import Examiner, agrees_with_judge, make_reading
 from wirefence.oracles.agreement import effect_of
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.features import features
@@ -82,10 +82,10 @@ def divergences(case: Case) -> list[Finding]:
 
 def _divergence(raw: bytes, examiner: Examiner) -> Finding | None:
     strict, spec = judge_document(raw), judge_document(raw, profile="spec")
-    expect = reading(spec)
+    expect = make_reading(spec)
     groups: dict[tuple[str, bytes], list[str]] = defaultdict(list)
-    for config, outcome in examiner.outcomes(raw):
-        if not config.strict and not agrees(outcome, expect, typed=config.typed):
+    for config, outcome in examiner.run_parsers(raw):
+        if not config.strict and not agrees_with_judge(outcome, expect, typed=config.typed):
             groups[effect_of(outcome, expect), outcome.value].append(config.name)
     if not groups:
         return None

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from wirefence.fuzz.crashes.causes import request
-from wirefence.fuzz.shrink.pauses import after_every_byte, moved
+from wirefence.fuzz.shrink.pauses import move_pauses, pause_after_every_byte
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import FrameVerdict
 from wirefence.oracles.session import judge_session
@@ -98,7 +98,11 @@ def spelled(raw: bytes, version: Version, value: bytes = OWN_ID) -> bytes:
 def like(case: Case, data: bytes) -> Case:
     """Other bytes, written and judged as those of ``case``."""
     each = len(case.cuts) == len(case.data) - 1
-    cuts = after_every_byte(data) if case.cuts and each else moved(case.cuts, case.data, data)
+    cuts = (
+        pause_after_every_byte(data)
+        if case.cuts and each
+        else move_pauses(case.cuts, case.data, data)
+    )
     return case_from_bytes(data, protocol=case.version, cuts=list(cuts))
 
 

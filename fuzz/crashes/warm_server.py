@@ -1,9 +1,9 @@
-"""A living server that says which smaller inputs are worth a process of their own.
+"""Screen candidates of a reduction with one long-lived ("warm") server.
 
-The key insight: most edits of a reduction come to nothing, and a server that goes on living says so
-in a millisecond where a fresh one takes a second. So it is asked about all of them, and a fresh
-process only about those that it shows the finding of: what is kept was seen there. With each
-question goes the best so far: a server that does not show that any more says nothing of the others.
+Most edits lose the finding. A warm server shows that in a millisecond, a fresh one in a second. So
+all candidates go to the warm server, and only those that show the finding there run in a fresh
+process. Each batch ends with the best case so far as a control: if that shows nothing, the results
+are discarded.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ from wirefence.oracles.records import Finding, Judgement
 from wirefence.strategies.records import Case
 from wirefence.targets.errors import TargetError
 
-__all__ = ["Living"]
+__all__ = ["WarmServer"]
 
 _IDS = 1_000_000
-"""The ids of one case begin here times its number, beyond what a person would choose."""
+"""Ids of case *n* start at *n* times this, beyond ids in usual inputs."""
 
 _ID = re.compile(rb'(?<="id":)[0-9]{1,9}(?=[,}])')
 
 _SPOILING = ("liveness", "session", "client", "smoke")
-"""Oracles whose findings end or spoil a living server, or are about its start or end."""
+"""Oracles whose findings end or spoil a warm server, or concern its start or end."""
 
 
-class Living:
-    """A server under ``subject`` that is asked for one finding. Close it, or use it as a context.
+class WarmServer:
+    """A server under ``subject`` that screens cases for one finding. Close it, or use it as a
+    context.
 
-    ``wanted`` is the test for the finding, of oracle ``oracle``. Raises TargetError where the
-    server cannot be started.
+    ``wanted`` is the test for the finding, of oracle ``oracle``. Raises TargetError if the server
+    cannot be started.
     """
 
     def __init__(self, subject: Subject, oracle: str, wanted: Callable[[Finding], bool]) -> None:
@@ -57,9 +58,9 @@ class Living:
         self._facts: Facts | None = None
         self._warm: PipelinedServer | None = None
         if oracle not in _SPOILING:
-            self._begin()
+            self._start_server()
 
-    def _begin(self) -> None:
+    def _start_server(self) -> None:
         try:
             facts = discover_server(self._lab)
         except BaseException:
@@ -75,26 +76,28 @@ class Living:
         self.close()
 
     def close(self) -> None:
-        """End the server; it then knows nothing."""
+        """End the server; it then answers ``None`` for every case."""
         if self._warm is not None:
             self._warm.close()
             self._warm = None
         self._lab.close()
 
-    def shown(
+    def screen_cases(
         self, cases: Sequence[Case], best: Case, deadline: float | None = None
     ) -> list[bool | None]:
-        """Whether it shows the finding of each case; ``None`` where it cannot be asked.
+        """Return whether each case shows the finding; ``None`` if the server cannot be used for it.
 
-        ``best`` is a case that it showed the finding of. A server that does not do so again is
-        replaced by a fresh one, once. Nothing is sent after ``deadline`` (by ``time.monotonic``).
+        ``best`` is a case that showed the finding. If it does not show it again, the server is
+        replaced once. Nothing is sent after ``deadline`` (by ``time.monotonic``).
         """
         latest = math.inf if deadline is None else deadline
         for _ in range(2):
             if self._warm is None or self._facts is None or time.monotonic() > latest:
                 break
             try:
-                *said, control = self._asked(self._warm, self._facts, [*cases, best], latest)
+                *said, control = self._screen_trials(
+                    self._warm, self._facts, [*cases, best], latest
+                )
             except TargetError:
                 break
             if control:
@@ -103,14 +106,14 @@ class Living:
         self.close()
         return [None] * len(cases)
 
-    def _asked(
+    def _screen_trials(
         self, warm: PipelinedServer, facts: Facts, cases: Sequence[Case], latest: float
     ) -> list[bool | None]:
-        made = [self._trial(case, facts) for case in cases]
+        made = [self._make_trial(case, facts) for case in cases]
         asked = [each for each in made if each is not None]
         late = lambda: time.monotonic() > latest  # noqa: E731
-        # What bears no name of ours is told apart by being alone.
-        together = [asked] if all(map(_named, asked)) else [[each] for each in asked]
+        # A case without our tokens cannot be attributed among others, so it is sent alone.
+        together = [asked] if all(map(_has_tokens, asked)) else [[each] for each in asked]
         shown = {
             prepared.trial.number
             for some in together
@@ -119,41 +122,41 @@ class Living:
         }
         return [None if each is None else each.trial.number in shown for each in made]
 
-    def _trial(self, case: Case, facts: Facts) -> PreparedTrial | None:
-        """A case as a trial for the living server, under names of its own; none if it is none."""
+    def _make_trial(self, case: Case, facts: Facts) -> PreparedTrial | None:
+        """Return a case as a trial with unique names; ``None`` if it cannot be one."""
         if case.cuts or case.version != facts.version or not case.data.endswith(b"\n"):
             return None
         number = next(self._numbers)
-        data = _with_other_ids(rename_tokens(case.data, number), number)
+        data = _replace_ids(rename_tokens(case.data, number), number)
         made = case_from_bytes(data, protocol=case.version)
         contract = facts.make_contract(self._profile, case.version)
         trial = Trial("replay", "replay", "after", made, number=number, warm=True)
         prepared = prepare_trial(trial, contract)
-        opening = _opening(prepared.judgement)
+        opening = _find_handshake_end(prepared.judgement)
         if not opening and case.version != STATELESS:
             return None
         trial = Trial("replay", "replay", "after", made, opening, number=number, warm=True)
         return PreparedTrial(trial, prepared.judgement, prepared.owed)
 
 
-def _with_other_ids(data: bytes, number: int) -> bytes:
-    """The same bytes with other numbers for ids, equal ones for equal ones.
+def _replace_ids(data: bytes, number: int) -> bytes:
+    """Return the bytes with unique ids, equal ones for equal ones.
 
-    A session may have each id but once, and this one goes on for many cases.
+    A session may use each id only once, and this session runs many cases.
     """
     new = count(number * _IDS)
     made: dict[bytes, int] = defaultdict(lambda: next(new))
     return _ID.sub(lambda hit: b"%d" % made[hit.group()], data)
 
 
-def _named(prepared: PreparedTrial) -> bool:
+def _has_tokens(prepared: PreparedTrial) -> bool:
     """Whether every line behind the handshake bears a name that the gate gave."""
     data = prepared.trial.case.data[prepared.trial.opening :]
     return all(map(tokens_in, data.split(b"\n")[:-1]))
 
 
-def _opening(judgement: Judgement) -> int:
-    """The bytes of a handshake that comes first and whole, 0 where there is none."""
+def _find_handshake_end(judgement: Judgement) -> int:
+    """Return the size of a complete handshake at the start, 0 if there is none."""
     first = judgement.frames[:2]
     methods = [frame.method for frame in first if frame.accepted]
     return first[1].end if methods == ["initialize", "notifications/initialized"] else 0

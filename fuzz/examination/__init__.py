@@ -1,1 +1,1 @@
-"""One case through judge, parsers and gateways, and where cases come from."""
+"""Examine one case with judge, parsers and gateways; and generate cases."""

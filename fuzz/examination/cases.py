@@ -1,7 +1,7 @@
-"""Where the cases of a campaign come from: committed files first, then the grammar, for ever.
+"""Generate the cases of a campaign, and read the cases of a corpus.
 
-The key insight: case number *n* of a seed is a function of seed and *n* alone, so that any number
-of workers, in any order, makes the same cases.
+Case number *n* of a seed is a function of seed and *n* alone. So any number of workers, in any
+order, generates the same cases.
 """
 
 from __future__ import annotations
@@ -21,38 +21,49 @@ from wirefence.strategies.server_sessions import server_session
 from wirefence.strategies.sessions import session
 from wirefence.strategies.source import RandomSource, Source
 
-__all__ = ["BLOCK", "block", "corpus"]
+__all__ = ["BLOCK", "generate_block", "read_corpus"]
 
 BLOCK = 64
-"""Cases of one block: seeding a generator costs more than making a case."""
+"""Cases of one block. Seeding a generator costs more than generating a case, so each block seeds
+once.
+"""
 
 _TURN = 4
+"""One case in this many applies the damage operator whose turn it is."""
 _HEAVY_TURN = 24
-"""Every so many cases damage is done in turn, and every so many blocks heavy damage."""
+"""One block in this many applies a heavy operator: its inputs of megabytes take seconds."""
 
 _HEAVY = [operator for operator in OPERATORS if operator.heavy]
 _LIGHT = [operator for operator in OPERATORS if not operator.heavy]
 _MIX = 0x9E3779B97F4A7C15
+"""Odd 64-bit constant (golden ratio) that spreads seeds, so that blocks of two seeds never
+coincide.
+"""
 
 
-def block(seed: int, number: int, versions: Sequence[Version] = VERSIONS) -> Iterator[Case]:
-    """Make the :data:`BLOCK` cases of one block of a seed, in order.
+def generate_block(
+    seed: int, number: int, versions: Sequence[Version] = VERSIONS
+) -> Iterator[Case]:
+    """Generate the :data:`BLOCK` cases of one block of a seed, in order.
 
-    One case in four does the damage whose turn it is, in the version whose turn it is, so that
-    every operator is exercised in a known number of cases; chance makes the others.
+    One case in four applies the operator whose turn it is, in the version whose turn it is, so that
+    every operator is exercised in a known number of cases. The others are chosen at random.
     """
     source = RandomSource(random.Random((seed * _MIX + number) & (1 << 64) - 1))
     for place in range(BLOCK):
         prefix = f"b{number}c{place}-"
         if place % _TURN:
-            yield _case(source, prefix, source.choice(versions))
+            yield _generate_case(source, prefix, source.choice(versions))
         else:
-            operator, version = _whose_turn(number, place, versions)
+            operator, version = _choose_operator(number, place, versions)
             damage = partial(apply_damage, operator=operator)
             yield session(source, version, damage=damage, prefix=prefix, always=True)
 
 
-def _whose_turn(number: int, place: int, versions: Sequence[Version]) -> tuple[Operator, Version]:
+def _choose_operator(
+    number: int, place: int, versions: Sequence[Version]
+) -> tuple[Operator, Version]:
+    """Return the operator and version whose turn it is."""
     table, turn = _LIGHT, (number * BLOCK + place) // _TURN
     if not place and not number % _HEAVY_TURN:
         table, turn = _HEAVY, number // _HEAVY_TURN
@@ -60,7 +71,7 @@ def _whose_turn(number: int, place: int, versions: Sequence[Version]) -> tuple[O
     return table[at], versions[round_ % len(versions)]
 
 
-def _case(source: Source, prefix: str, version: Version) -> Case:
+def _generate_case(source: Source, prefix: str, version: Version) -> Case:
     kind = source.integer(0, 9)
     if kind == 0:
         return session(source, version, damage=None, prefix=prefix)
@@ -68,11 +79,11 @@ def _case(source: Source, prefix: str, version: Version) -> Case:
         return session(source, version, damage=apply_damage, prefix=prefix)
     if kind == 8:
         return server_session(source, version, damage=apply_damage)
-    return _document(source, version)
+    return _generate_document(source, version)
 
 
-def _document(source: Source, version: Version) -> Case:
-    """A JSON text as the only frame: for the parsers, any text is as good as a message."""
+def _generate_document(source: Source, version: Version) -> Case:
+    """Return a case with one JSON text as its frame, damaged in half of the cases."""
     frames: Sequence[Frame] = (Frame(json_text(source) + b"\n"),)
     cuts: tuple[int, ...] = ()
     damage: tuple[str, ...] = ()
@@ -81,10 +92,10 @@ def _document(source: Source, version: Version) -> Case:
     return Case(tuple(frames), cuts, version, damage=damage)
 
 
-def corpus(folders: Sequence[Path]) -> Iterator[Case]:
-    """Every file below ``folders`` as a case, in the order of their names.
+def read_corpus(folders: Sequence[Path]) -> Iterator[Case]:
+    """Yield every file below ``folders`` as a case, sorted by name.
 
-    Metadata files (``.json`` beside a ``.frame``) and hidden files are left out. Raises UsageError
+    Metadata files (``.json`` beside a ``.frame``) and hidden files are skipped. Raises UsageError
     for a folder or file that cannot be read.
     """
     for folder in folders:

@@ -1,7 +1,7 @@
-"""What a campaign tells while it runs.
+"""Events that a campaign emits while it runs.
 
-The key insight: the engine emits events and knows no listener; a terminal, a file and a summary are
-each a small function of the same stream.
+The engine emits events and knows no listener. Terminal output, reports and files are small
+functions of the same events.
 """
 
 from __future__ import annotations
@@ -12,16 +12,25 @@ from dataclasses import dataclass, field
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
 
-__all__ = ["Event", "Explored", "Finished", "Found", "Listener", "Progress", "Started", "Tally"]
+__all__ = [
+    "CoverageProgress",
+    "Event",
+    "Finished",
+    "Found",
+    "Listener",
+    "Progress",
+    "Started",
+    "Tally",
+]
 
 
 @dataclass(slots=True)
 class Tally:
-    """How often what was exercised: cases, frames and documents, and cases for each name.
+    """Counts of what was exercised: cases, frames, documents, and cases by name.
 
-    ``given`` counts the cases that were given and not generated. ``rules`` counts frames by the
-    rule that the judge found broken (``accepted`` for none), ``operators`` cases by damage,
-    ``targets`` cases by target. Tallies add up with :meth:`add`.
+    ``given`` counts cases that were given, not generated. ``rules`` counts frames by the rule that
+    they break (``accepted`` for none), ``operators`` cases by damage, ``targets`` cases by target.
+    Tallies add up with :meth:`add`.
     """
 
     cases: int = 0
@@ -53,7 +62,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The campaign begins: its seed, its targets by name, and the number of known findings."""
+    """The campaign starts: its seed, its targets, and the number of known findings."""
 
     seed: int
     targets: tuple[str, ...]
@@ -64,7 +73,9 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """So far: seconds since the start, what was exercised, and the number of new findings."""
+    """Progress so far: seconds since the start, what was exercised, and the number of new
+    findings.
+    """
 
     seconds: float
     tally: Tally
@@ -81,12 +92,12 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Explored:
-    """How far a coverage-guided target has got: its figures so far, over all its processes.
+class CoverageProgress:
+    """Figures of one coverage-guided target so far, over all its processes.
 
-    ``seconds`` is the time that it had. ``valid`` counts inputs that were JSON and ``calls`` those
-    with an accepted call, among ``executions``. ``edges``, ``features`` and ``corpus`` (inputs) are
-    libFuzzer's.
+    ``seconds`` is the time that it ran. Of the ``executions``, ``valid`` counts inputs that were
+    JSON, ``calls`` those with an accepted call. ``edges``, ``features`` and ``corpus`` (inputs) are
+    libFuzzer's figures.
     """
 
     target: str
@@ -101,7 +112,7 @@ class Explored:
 
     @property
     def rate(self) -> float:
-        """Inputs run in a second."""
+        """Inputs run for each second."""
         return self.executions / self.seconds if self.seconds > 0 else 0.0
 
 
@@ -109,18 +120,18 @@ class Explored:
 class Finished:
     """The campaign has ended; ``reason`` is ``done``, ``interrupted`` or ``hopeless``.
 
-    Hopeless are targets of which every case ends the process: the rest was left out.
-    ``explored`` holds the last figures of each coverage-guided target. ``peak_bytes`` is the most
-    resident memory that a worker, or a process of it, was seen to need; 0 where that is unknown.
+    ``hopeless``: case after case killed its process, and the rest was skipped. ``explored`` holds
+    the last figures of each coverage-guided target. ``peak_bytes`` is the most resident memory of a
+    worker with its children; 0 if unknown.
     """
 
     seconds: float
     tally: Tally
     found: int
     reason: str = "done"
-    explored: tuple[Explored, ...] = ()
+    explored: tuple[CoverageProgress, ...] = ()
     peak_bytes: int = 0
 
 
-Event = Started | Progress | Explored | Found | Finished
+Event = Started | Progress | CoverageProgress | Found | Finished
 Listener = Callable[[Event], None]

@@ -1,7 +1,7 @@
-"""One case through everything: the judge, the parsers, the gateways and the oracles.
+"""Examine one case: run it through parsers and gateways, and judge the results with the oracles.
 
-The key insight: examination is a function of the case alone. Campaign, replay, explain and tests
-all call it, so what one of them finds, the others find again.
+Examination is a function of the case alone. Campaign, replay, explain and tests all call it, so
+they all find the same.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ from wirefence.targets.records import GatewayFactory, Outcome, Trace
 
 __all__ = ["Examiner", "GatewayTarget"]
 
-_REMEMBERED = 8_192
-"""Lines: what repeats does so within some hundred cases; most lines hold a nonce and never do."""
-_SHORT = 512
-"""Bytes: what repeats is shorter."""
+_MAX_REMEMBERED = 8_192
+"""Lines. A repeated line mostly repeats within some hundred cases; most lines hold a nonce and
+never repeat.
+"""
+_MAX_REMEMBERED_SIZE = 512
+"""Bytes of a line; longer lines do not repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +50,21 @@ class GatewayTarget:
     policy: Policy = "close"
     profile: Profile = "strict"
 
-    def contract(self, case: Case) -> Contract:
-        """The terms under which this target sees a case."""
+    def make_contract(self, case: Case) -> Contract:
+        """Return the contract under which this target runs a case."""
         return Contract(version=case.version, profile=self.profile, policy=self.policy)
 
-    def contract_of_all(self, case: Case) -> Contract:
-        """The same where no bad frame closes the session, so that all frames are judged."""
-        return replace(self.contract(case), policy="continue")
+    def make_continue_contract(self, case: Case) -> Contract:
+        """Return the same contract with policy ``continue``, under which all frames are judged."""
+        return replace(self.make_contract(case), policy="continue")
 
 
 @dataclass(slots=True)
 class Examiner:
-    """Runs cases through parsers and gateways and counts in ``tally`` what was exercised.
+    """Runs cases through parsers and gateways, and counts in ``tally`` what was exercised.
 
-    Each case meets every parser, and one group of ``gateways`` in turn (by ``index``): the groups
-    are the variants of a family, each under all its policies.
+    Each case runs through every parser, and through one group of ``gateways`` in turn (by
+    ``index``). A group holds the variants of a family, each under all its policies.
     """
 
     parsers: Sequence[ParserConfig]
@@ -71,49 +73,51 @@ class Examiner:
     tally: Tally = field(default_factory=Tally)
     _seen: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
 
-    def examine(self, case: Case, index: int | None = None) -> list[Finding]:
-        """Return everything that is wrong with how the targets took ``case``.
+    def examine_case(self, case: Case, index: int | None = None) -> list[Finding]:
+        """Return all findings of a case.
 
-        With ``index``, only the gateway group of that turn runs; without, all of them do.
+        With ``index``, only the gateway group of that turn runs; without, all of them.
         """
         self.tally.cases += 1
         for name in case.damages():
             self.tally.operators[name] = self.tally.operators.get(name, 0) + 1
-        found = self._documents(case) if self.parsers else []
+        found = self._examine_documents(case) if self.parsers else []
         if case.direction == "server-to-client":
-            # What a server says is read by clients: by their parsers, not by gateways.
+            # Gateways read messages of clients only; clients' parsers read those of servers.
             self._count_rules(judge_reply(line, case.version) for line in lines_of(case.data))
             return found
         judged: dict[Profile, Judgement] = {}
-        for gateway in self._turn(index):
+        for gateway in self._select_gateways(index):
             if gateway.profile not in judged:
-                judged[gateway.profile] = judge_session(case.data, gateway.contract_of_all(case))
+                judged[gateway.profile] = judge_session(
+                    case.data, gateway.make_continue_contract(case)
+                )
             found += self.examine_gateway(case, gateway, judged[gateway.profile])[1]
         return found
 
-    def _turn(self, index: int | None) -> Iterable[GatewayTarget]:
+    def _select_gateways(self, index: int | None) -> Iterable[GatewayTarget]:
         if not self.gateways:
             return ()
         if index is None:
             return [target for group in self.gateways for target in group]
         return self.gateways[index % len(self.gateways)]
 
-    def _documents(self, case: Case) -> list[Finding]:
+    def _examine_documents(self, case: Case) -> list[Finding]:
         found = []
         for raw in case.data.split(b"\n"):
-            # Handshakes repeat in nearly every case; what agreed once agrees again.
+            # Handshakes repeat in nearly every case, and agree again if they agreed once.
             if raw in self._seen:
                 self._seen.move_to_end(raw)
                 continue
             new = self.examine_document(raw)
-            if not new and len(raw) < _SHORT:
-                self._remember(raw)
+            if not new and len(raw) < _MAX_REMEMBERED_SIZE:
+                self._remember_document(raw)
             found += new
         return found
 
-    def _remember(self, raw: bytes) -> None:
+    def _remember_document(self, raw: bytes) -> None:
         self._seen[raw] = None
-        if len(self._seen) > _REMEMBERED:
+        if len(self._seen) > _MAX_REMEMBERED:
             self._seen.popitem(last=False)
 
     def examine_document(
@@ -121,17 +125,19 @@ class Examiner:
     ) -> list[Finding]:
         """Return the disagreements of all parsers on one document.
 
-        ``named`` is what :meth:`outcomes` gave, where that has been asked already.
+        ``named`` is the result of :meth:`run_parsers`, if known already.
         """
         strict = judge_document(raw)
         spec = strict if strict.accepted else judge_document(raw, profile="spec")
-        named = named or self.outcomes(raw)
+        named = named or self.run_parsers(raw)
         self.tally.documents += 1
         self.tally.comparisons += len(named)
-        wanted = reading(strict)
-        expected = {True: wanted, False: wanted if spec is strict else reading(spec)}
+        wanted = make_reading(strict)
+        expected = {True: wanted, False: wanted if spec is strict else make_reading(spec)}
         odd = [
-            (c, seen) for c, seen in named if not agrees(seen, expected[c.strict], typed=c.typed)
+            (c, seen)
+            for c, seen in named
+            if not agrees_with_judge(seen, expected[c.strict], typed=c.typed)
         ]
         if not odd:
             return []
@@ -142,8 +148,8 @@ class Examiner:
             found += agreement(group, expect, names, self.quirks)
         return found
 
-    def outcomes(self, raw: bytes) -> list[tuple[ParserConfig, Outcome]]:
-        """Every parser's outcome; inputs that can kill a process are given to another one."""
+    def run_parsers(self, raw: bytes) -> list[tuple[ParserConfig, Outcome]]:
+        """Return every parser's outcome. Inputs that can kill a process run in another process."""
         if not dangerous(raw):
             return list(zip(self.parsers, outcomes(self.parsers, raw), strict=True))
         strict = [config for config in self.parsers if config.strict]
@@ -157,12 +163,12 @@ class Examiner:
     def examine_gateway(
         self, case: Case, target: GatewayTarget, judgement: Judgement
     ) -> tuple[Trace, list[Finding]]:
-        """Play a case against one gateway; ``judgement`` is that of policy ``continue``."""
-        contract, strict = target.contract(case), target.profile == "strict"
+        """Run a case through one gateway; ``judgement`` is that of policy ``continue``."""
+        contract, strict = target.make_contract(case), target.profile == "strict"
         if target.policy == "close":
             judgement = closing(judgement)
         trace = run(target.name, target.factory, case, contract)
-        self._count(target, judgement, len(trace.effects))
+        self._count_gateway(target, judgement, len(trace.effects))
         said = [judge_reply(line, case.version) for line in lines_of(trace.stdout)]
         found = [
             *non_action(case.data, judgement, trace),
@@ -176,7 +182,7 @@ class Examiner:
                 found += state(trace, run(target.name, target.factory, control, contract))
         return trace, found
 
-    def _count(self, target: GatewayTarget, judgement: Judgement, effects: int) -> None:
+    def _count_gateway(self, target: GatewayTarget, judgement: Judgement, effects: int) -> None:
         tally = self.tally
         tally.targets[target.name] = tally.targets.get(target.name, 0) + 1
         tally.frames += len(judgement.frames)
@@ -190,21 +196,21 @@ class Examiner:
             rules[rule] = rules.get(rule, 0) + 1
 
 
-def reading(verdict: Verdict) -> Reading:
-    """The judge's verdict in the form that outcomes are compared with."""
+def make_reading(verdict: Verdict) -> Reading:
+    """Return the judge's verdict in the form with which outcomes are compared."""
     if verdict.rule:
         return Reading(verdict.rule, b"")
     try:
         value = encode(verdict.value)
-    except TypeError:  # what the judge has no value for
+    except TypeError:  # the judge gives no value for it
         value = ANY_VALUE
     return Reading("", value)
 
 
-def agrees(outcome: Outcome, expect: Reading, *, typed: bool = False) -> bool:
-    """Whether an outcome is the judge's reading: the question asked for nearly every document.
+def agrees_with_judge(outcome: Outcome, expect: Reading, *, typed: bool = False) -> bool:
+    """Return whether an outcome is the judge's reading.
 
-    A ``typed`` parser may reject and leave out what its type does not name.
+    A ``typed`` parser may reject, or ignore members that its type does not name.
     """
     if outcome.kind == "accept":
         return not expect.rule and (typed or expect.value in (outcome.value, ANY_VALUE))

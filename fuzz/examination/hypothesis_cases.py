@@ -1,7 +1,6 @@
-"""Sessions as Hypothesis makes them: it reaches extremes that a random generator rarely does.
+"""Generate sessions with Hypothesis, which reaches extremes that a random generator rarely does.
 
-The key insight: only the parent makes these, once; a module of its own spares every worker the
-start of Hypothesis.
+Only the parent process imports this module, so no worker pays for the import of Hypothesis.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ __all__ = ["hypothesis_cases"]
 
 
 def hypothesis_cases(seed: int, count: int) -> list[Case]:
-    """Make ``count`` sessions, whole and damaged, of all versions.
+    """Generate ``count`` sessions, valid and damaged, of all versions.
 
     Equal seeds and versions of Hypothesis give equal cases.
     """
@@ -37,18 +36,20 @@ def hypothesis_cases(seed: int, count: int) -> list[Case]:
         phases=[hypothesis.Phase.generate],
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    @hypothesis.given(st.sampled_from(VERSIONS).flatmap(_sessions))
+    @hypothesis.given(st.sampled_from(VERSIONS).flatmap(_make_session_strategy))
     def collect(case: Case) -> None:
         made.append(case)
 
-    with _no_collector():
+    with _collector_disabled():
         collect()
     return made
 
 
 @contextmanager
-def _no_collector() -> Iterator[None]:
-    """Hypothesis times the collector in a callback, and in those Python ignores a Ctrl-C."""
+def _collector_disabled() -> Iterator[None]:
+    """In the block, disable garbage collection: Python ignores Ctrl-C in Hypothesis' callback for
+    it.
+    """
     callbacks, enabled = list(gc.callbacks), gc.isenabled()
     gc.disable()
     try:
@@ -59,5 +60,5 @@ def _no_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _sessions(version: Version) -> SearchStrategy[Case]:
+def _make_session_strategy(version: Version) -> SearchStrategy[Case]:
     return from_grammar(session, version, damage=apply_damage, prefix="h-")

@@ -1,8 +1,7 @@
-"""The quirks of the parsers that are installed here: stored ones, or probed once and cached.
+"""The quirks of the installed parsers: stored ones, else probed once and cached.
 
-The repository stores the quirks of one set of versions for each Python. Where another set is
-installed, the quirks are probed: a difference that a parser always shows is no news, whichever
-release of it is here.
+The repository stores the quirks of one set of versions for each Python. With other versions
+installed, the quirks are probed, since a difference that a parser always shows is no finding.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.examination.quirk_probe import probe
-from wirefence.fuzz.store.atomic_write import write_whole
+from wirefence.fuzz.examination.quirk_probe import probe_quirks
+from wirefence.fuzz.store.atomic_write import write_atomically
 from wirefence.oracles import quirks
 from wirefence.oracles.quirks import Quirks
 from wirefence.targets.parsers.configs import BY_NAME, library_versions
@@ -27,11 +26,11 @@ __all__ = ["changed_parsers", "installed_quirks", "other_versions", "stored_quir
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SOURCES = ("strategies", "targets/parsers", "oracles", "fuzz/examination")
-"""Where the code is that decides what a probe shows."""
+"""Code that decides what a probe shows; a change of it makes a new cache entry."""
 
 
 def stored_quirks() -> Quirks:
-    """The quirks file of this Python, or of the nearest one that has any. Raises UsageError."""
+    """Return the quirks file of this Python, or of the nearest one. Raises UsageError."""
     try:
         return quirks.load()
     except (OSError, ValueError) as error:
@@ -41,38 +40,42 @@ def stored_quirks() -> Quirks:
 
 
 def other_versions(stored: Quirks) -> list[str]:
-    """Libraries, and the Python, that are not of the stored version here, with the one they are."""
+    """Return the libraries, and Python, whose version differs from the stored one, with that
+    version.
+    """
     here = library_versions()
     return [f"{name} {here[name]}" for name in here if stored.versions.get(name) != here[name]]
 
 
 def installed_quirks() -> Quirks:
-    """The quirks of what is installed: stored, else cached, else probed now.
+    """Return the quirks of the installed parsers: stored, else cached, else probed now.
 
     A probe takes some ten seconds and is announced on stderr. It is cached for these versions and
-    this code, where a folder for it can be written. Raises UsageError for a damaged quirks file.
+    this code, if a cache folder can be written. Raises UsageError for a damaged quirks file.
     """
     stored = stored_quirks()
     other = other_versions(stored)
     if not other:
         return stored
-    name = f"{_key()}.json"
-    folder = _cache_folder()
+    name = f"{_make_cache_key()}.json"
+    folder = _find_cache_folder()
     if folder is not None:
         with suppress(OSError, ValueError):
             return quirks.load(folder / name)
-    _announce(f"probing the parsers once, since no quirks are stored for {', '.join(other)}")
+    _print_progress(f"probing the parsers once, since no quirks are stored for {', '.join(other)}")
     begun = time.monotonic()
-    found = probe()
-    _announce(f"probed {len(BY_NAME)} parser configurations in {time.monotonic() - begun:.0f} s")
+    found = probe_quirks()
+    _print_progress(
+        f"probed {len(BY_NAME)} parser configurations in {time.monotonic() - begun:.0f} s"
+    )
     if folder is not None:
         with suppress(OSError):  # the next process probes again
-            write_whole(folder / name, quirks.dump(found).encode())
+            write_atomically(folder / name, quirks.dump(found).encode())
     return found
 
 
 def changed_parsers(stored: Quirks, found: Quirks) -> list[str]:
-    """Libraries of which any configuration has other quirks than the stored ones."""
+    """Return the libraries with a configuration whose quirks differ from the stored ones."""
     names = {
         name
         for name in (*stored.known, *found.known)
@@ -81,12 +84,12 @@ def changed_parsers(stored: Quirks, found: Quirks) -> list[str]:
     return sorted({BY_NAME[name].library for name in names})
 
 
-def _announce(text: str) -> None:
+def _print_progress(text: str) -> None:
     print(f"wirefence: {text}", file=sys.stderr, flush=True)  # noqa: T201 - no click in workers
 
 
-def _key() -> str:
-    """A name for these versions and this code."""
+def _make_cache_key() -> str:
+    """Return a file name for the installed versions and the code that probes them."""
     digest = hashlib.sha256(repr(sorted(library_versions().items())).encode())
     for place in map(_ROOT.joinpath, _SOURCES):
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
@@ -94,19 +97,19 @@ def _key() -> str:
     return digest.hexdigest()[:24]
 
 
-def _cache_folder() -> Path | None:
-    """A folder of this user that can be written: in their cache, else for temporary files."""
+def _find_cache_folder() -> Path | None:
+    """Return a writable folder of this user: in the user's cache, else for temporary files."""
     given = os.environ.get("WIREFENCE_CACHE")
     places = [Path(given) / "quirks"] if given else []
     base = os.environ.get("XDG_CACHE_HOME")
     with suppress(RuntimeError):  # a user without a home
         places.append((Path(base) if base else Path.home() / ".cache") / "wirefence" / "quirks")
     places.append(Path(tempfile.gettempdir()) / f"wirefence-quirks-{os.getuid()}")
-    return next((place for place in places if _is_ours(place)), None)
+    return next((place for place in places if _is_private_folder(place)), None)
 
 
-def _is_ours(folder: Path) -> bool:
-    """Whether the folder is there, or was made, and nobody else can have put a file into it."""
+def _is_private_folder(folder: Path) -> bool:
+    """Return whether the folder exists or was made, and no other user can have written to it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.stat()

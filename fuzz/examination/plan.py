@@ -1,6 +1,6 @@
-"""From names on the command line to targets.
+"""Turn target names of the command line into targets.
 
-The key insight: a plan is plain data, so a worker process builds the very same targets from it.
+A plan is plain data, so that a worker process builds the same targets from it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wirefence.targets.parsers.configs import BY_NAME, CONFIGS, STRICT, ParserCo
 from wirefence.targets.planted import BY_NAME as PLANTED
 from wirefence.targets.records import GatewayFactory
 
-__all__ = ["DEFAULT_TARGETS", "Plan", "build", "known_quirks", "target_names"]
+__all__ = ["DEFAULT_TARGETS", "Plan", "build_examiner", "load_known_quirks", "target_names"]
 
 DEFAULT_TARGETS = ("parsers", "gateway")
 _SPEC = "/spec"
@@ -31,7 +31,7 @@ POLICIES: tuple[Policy, ...] = ("close", "continue")
 class Plan:
     """What to run: target names as given by the user, the seed, and the protocol versions.
 
-    ``profile`` is that under which gateways are run and judged, but for those named ``NAME/spec``.
+    ``profile`` is the profile of all gateways except those named ``NAME/spec``.
     """
 
     targets: tuple[str, ...] = DEFAULT_TARGETS
@@ -40,8 +40,8 @@ class Plan:
     profile: Profile = "strict"
 
 
-def build(plan: Plan) -> Examiner:
-    """Make the targets of a plan. Raises UsageError for a name that means nothing."""
+def build_examiner(plan: Plan) -> Examiner:
+    """Return an examiner with the targets of a plan. Raises UsageError for an unknown name."""
     parsers: dict[str, ParserConfig] = {}
     gateways: list[Sequence[GatewayTarget]] = []
     for name in plan.targets:
@@ -50,17 +50,17 @@ def build(plan: Plan) -> Examiner:
         elif name in BY_NAME:
             parsers[name] = BY_NAME[name]
         else:
-            gateways += _gateways(name, plan.profile)
+            gateways += _make_gateways(name, plan.profile)
     # Where no parser is judged, none needs to be probed.
-    return Examiner(list(parsers.values()), gateways, known_quirks() if parsers else {})
+    return Examiner(list(parsers.values()), gateways, load_known_quirks() if parsers else {})
 
 
-def known_quirks() -> dict[str, frozenset[str]]:
-    """The divergences that each installed parser is known to show. Raises UsageError."""
+def load_known_quirks() -> dict[str, frozenset[str]]:
+    """Return the known divergences of each installed parser. Raises UsageError."""
     return dict(installed_quirks().known)
 
 
-def _gateways(name: str, profile: Profile) -> list[Sequence[GatewayTarget]]:
+def _make_gateways(name: str, profile: Profile) -> list[Sequence[GatewayTarget]]:
     if name.endswith(_SPEC):
         name, profile = name.removesuffix(_SPEC), "spec"
     if name == "reference":
@@ -75,7 +75,9 @@ def _gateways(name: str, profile: Profile) -> list[Sequence[GatewayTarget]]:
         if fault not in PLANTED:
             raise UsageError(f"there is no planted fault {fault!r}", "see docs/planted.md")
         planted = PLANTED[fault]
-        return [[GatewayTarget(_called(name, profile), planted.factory, planted.policy, profile)]]
+        return [
+            [GatewayTarget(_name_target(name, profile), planted.factory, planted.policy, profile)]
+        ]
     if ":" not in name:
         raise UsageError(
             f"there is no target {name!r}",
@@ -91,18 +93,20 @@ def _gateways(name: str, profile: Profile) -> list[Sequence[GatewayTarget]]:
 def both_policies(
     name: str, made: GatewayFactory, profile: Profile = "strict"
 ) -> list[GatewayTarget]:
-    """The same gateway under each policy, named ``name/policy`` (and ``/spec``, where it is)."""
+    """Return the same gateway under each policy, named ``name/policy`` (and ``/spec`` if not
+    strict).
+    """
     return [
-        GatewayTarget(_called(f"{name}/{policy}", profile), made, policy, profile)
+        GatewayTarget(_name_target(f"{name}/{policy}", profile), made, policy, profile)
         for policy in POLICIES
     ]
 
 
-def _called(name: str, profile: Profile) -> str:
+def _name_target(name: str, profile: Profile) -> str:
     return name if profile == "strict" else f"{name}/{profile}"
 
 
 def target_names(examiner: Examiner) -> tuple[str, ...]:
-    """The names of all targets, parsers first."""
+    """Return the names of all targets, parsers first."""
     gateways = (target.name for group in examiner.gateways for target in group)
     return (*(f"parser:{config.name}" for config in examiner.parsers), *gateways)

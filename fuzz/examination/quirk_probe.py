@@ -1,8 +1,9 @@
-"""Probe quirks: what each installed parser does differently, found by running it.
+"""Probe the quirks of each installed parser: run many documents, and record what it does
+differently.
 
-Hand-made probes hold every known class once, alone and in the places where a document can hold
-them. Pairs of them show how classes combine. Depths, every damage operator and cases of a fixed
-seed are what campaigns send. What all of it shows together is the parser's list of quirks.
+Hand-written probes contain every known class once, alone and in each place of a document. Pairs of
+them show how classes combine. Depths, every damage operator and cases of a fixed seed cover what
+campaigns send. All divergences together are the parser's quirks.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 
-from wirefence.fuzz.examination.cases import block
-from wirefence.fuzz.examination.examiner import Examiner, agrees, reading
+from wirefence.fuzz.examination.cases import generate_block
+from wirefence.fuzz.examination.examiner import Examiner, agrees_with_judge, make_reading
 from wirefence.oracles.agreement import divergence, effect_of, is_known
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.features import features
@@ -27,21 +28,25 @@ from wirefence.strategies.sessions import session
 from wirefence.strategies.source import RandomSource, Source
 from wirefence.targets.parsers.configs import CONFIGS, library_versions
 
-__all__ = ["DEPTHS", "DIGITS", "PROBES", "probe"]
+__all__ = ["DEPTHS", "DIGITS", "PROBES", "probe_quirks"]
 
 _SEED = 20_260_728
 _FLOATS = 300
+"""Random floats; enough to hit each rounding of the parsers at least once."""
 _BLOCKS = 4
-"""Blocks of campaign cases: forty more showed nothing that the other probes do not show."""
+"""Blocks of campaign cases; forty more found nothing that the other probes do not find."""
 
 _VERSIONS: tuple[Version, ...] = ("2025-03-26", "2026-07-28")
 """Every operator fits a message of one of these: only the first has batches, only the second has
-its version and capabilities in each request."""
+version and capabilities in each request.
+"""
 
 _TRIES = 16
+"""Sessions generated to find one that an operator fits."""
 _FILLER = 100_000
-"""Longest run of one byte that is kept: no parser has a limit between that and the 10 MB of an
-operator, and parsers take seconds for those."""
+"""Bytes of the longest run of one byte. No parser has a limit between that and the 10 MB of an
+operator, and parsers take seconds for those.
+"""
 
 _RUN = re.compile(rb"([^\[\]{}0-9])\1{%d,}" % _FILLER)
 
@@ -158,7 +163,7 @@ PROBES: tuple[bytes, ...] = tuple(
 )
 
 
-def probe(blocks: int = _BLOCKS) -> Quirks:
+def probe_quirks(blocks: int = _BLOCKS) -> Quirks:
     """Run every probe, and ``blocks`` blocks of campaign cases, through every parser.
 
     Returns the divergences of each parser that has any.
@@ -167,35 +172,41 @@ def probe(blocks: int = _BLOCKS) -> Quirks:
     known: dict[str, set[str]] = defaultdict(set)
     seen: set[bytes] = set()
     singular: dict[frozenset[str], bytes] = {}
-    for raw in _placed(PROBES):
-        names = _learn(raw, examiner, known, seen)
+    for raw in _embed_probes(PROBES):
+        names = _add_quirks(raw, examiner, known, seen)
         singular.setdefault(names, raw)
-    for raw in (*_pairs(list(singular.values())), *_sizes(), *_generated(blocks)):
-        _learn(raw, examiner, known, seen)
-    return Quirks(library_versions(), {name: _least(found) for name, found in known.items()})
+    for raw in (
+        *_pair_probes(list(singular.values())),
+        *_generate_sizes(),
+        *_generate_damaged(blocks),
+    ):
+        _add_quirks(raw, examiner, known, seen)
+    return Quirks(
+        library_versions(), {name: _drop_explained_quirks(found) for name, found in known.items()}
+    )
 
 
 _PLACES = (
     b"%s", b"[%s]", b'{"a":%s}', b'{"jsonrpc":"2.0","x":%s}', b"[1,%s]", b"[%s,1]", b'[{"a":%s}]',
     b"[%s", b'{"a":%s', b'[{"a":1,"b":[%s', b"%s 1", b"1 %s", b"{}%s", b"[%s]]", b" %s\r",
 )  # fmt: skip
-"""Where a probe stands: alone, as an item or member, in a text that is cut short or goes on."""
+"""Places of a probe: alone, as an item or member, in a truncated text, before or after others."""
 
 
-def _placed(probes: Sequence[bytes]) -> Iterator[bytes]:
+def _embed_probes(probes: Sequence[bytes]) -> Iterator[bytes]:
     for place, raw in product(_PLACES, probes):
         yield place.replace(b"%s", raw)
 
 
-def _pairs(probes: Sequence[bytes]) -> Iterator[bytes]:
-    """Two probes in one array, where they are short: a text has as many classes as it likes."""
+def _pair_probes(probes: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield arrays of two short probes, since one text may combine several classes."""
     short = [raw for raw in probes if len(raw) < 40]
     for one, other in product(short, repeat=2):
         yield b"[%b,%b]" % (one, other)
 
 
-def _sizes() -> Iterator[bytes]:
-    """Depths and digits at which a parser or an interpreter changes its mind."""
+def _generate_sizes() -> Iterator[bytes]:
+    """Yield depths and digits around the limits of parsers and interpreters, and random floats."""
     for depth in DEPTHS:
         for opener, closer in ((b"[", b"]"), (b'{"a":', b"}")):
             yield opener * depth + b"1" + closer * depth
@@ -220,23 +231,23 @@ def _sizes() -> Iterator[bytes]:
         )
 
 
-def _generated(blocks: int) -> Iterator[bytes]:
-    """The lines of sessions and texts that each operator damages in turn, and of campaign cases."""
+def _generate_damaged(blocks: int) -> Iterator[bytes]:
+    """Yield lines of sessions and texts damaged by each operator, and of campaign cases."""
     source = RandomSource(random.Random(_SEED))
     for operator, version in product(OPERATORS, _VERSIONS):
         if operator.heavy and version != _VERSIONS[0]:
             continue
-        yield from _lines(_damaged_session(source, operator, version).data)
+        yield from _split_documents(_generate_damaged_session(source, operator, version).data)
         text = Frame(json_text(source) + b"\n")
         frames, _, _ = apply_damage(source, [text], version, operator)
-        yield from _lines(b"".join(frame.raw for frame in frames))
+        yield from _split_documents(b"".join(frame.raw for frame in frames))
     for number in range(blocks):
-        for case in block(_SEED, number):
-            yield from _lines(case.data)
+        for case in generate_block(_SEED, number):
+            yield from _split_documents(case.data)
 
 
-def _damaged_session(source: Source, operator: Operator, version: Version) -> Case:
-    """A session that ``operator`` damaged, if a few tries find a message that it fits."""
+def _generate_damaged_session(source: Source, operator: Operator, version: Version) -> Case:
+    """Return a session that ``operator`` damaged, if a few tries find a message that it fits."""
     damage = partial(apply_damage, operator=operator)
     for _ in range(_TRIES):
         made = session(source, version, damage=damage, prefix="q-", always=True)
@@ -245,29 +256,29 @@ def _damaged_session(source: Source, operator: Operator, version: Version) -> Ca
     return made
 
 
-def _lines(data: bytes) -> list[bytes]:
-    """The documents of a session; a long run of one byte is cut to :data:`_FILLER`."""
+def _split_documents(data: bytes) -> list[bytes]:
+    """Return the lines of a session; a run of one byte is cut to :data:`_FILLER`."""
     if len(data) > _FILLER:
         data = _RUN.sub(lambda run: run[1] * _FILLER, data)
     return data.split(b"\n")
 
 
-def _learn(
+def _add_quirks(
     raw: bytes, examiner: Examiner, known: dict[str, set[str]], seen: set[bytes]
 ) -> frozenset[str]:
-    """Add what one document shows, unless what is known already explains it; give its features.
+    """Add the quirks that one document shows and known ones do not explain; return its features.
 
-    A document with several features gives one joint quirk, so that a combination never passes for
-    a class of its own parts.
+    A document with several features gives one joint quirk, so that a combination is never taken for
+    one of its parts.
     """
     strict, spec = judge_document(raw), judge_document(raw, profile="spec")
     names = features(raw, strict, spec)
     if raw in seen:
         return names
     seen.add(raw)
-    expect = reading(spec)
-    for config, outcome in examiner.outcomes(raw):
-        if config.strict or agrees(outcome, expect, typed=config.typed):
+    expect = make_reading(spec)
+    for config, outcome in examiner.run_parsers(raw):
+        if config.strict or agrees_with_judge(outcome, expect, typed=config.typed):
             continue
         effect = effect_of(outcome, expect)
         if not is_known(effect, names, known[config.name]):
@@ -275,8 +286,8 @@ def _learn(
     return names
 
 
-def _least(found: set[str]) -> frozenset[str]:
-    """The quirks that no other one of the same effect and fewer features explains."""
+def _drop_explained_quirks(found: set[str]) -> frozenset[str]:
+    """Return the quirks that no other one of the same effect and fewer features explains."""
     kept = set()
     for quirk in found:
         effect, _, names = quirk.partition(": ")

@@ -22,7 +22,7 @@ from wirefence.fuzz.gate.server.fresh import (
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
 from wirefence.fuzz.gate.server.verdicts import Charge, judge_trial
 from wirefence.fuzz.gate.trials.messages import rename_tokens
-from wirefence.fuzz.shrink.shrinker import reduce
+from wirefence.fuzz.shrink.shrinker import shrink_input
 from wirefence.fuzz.store.store import case_from_bytes
 
 __all__ = ["Confirmed", "Confirmer", "Examined"]
@@ -136,7 +136,7 @@ class Confirmer:
             return [self._keeps_in_fresh_process(trial, data, signature) for data in many]
 
         try:
-            small = reduce(
+            small = shrink_input(
                 rest,
                 lambda data: keep([data])[0],
                 deadline=deadline,

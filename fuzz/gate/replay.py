@@ -23,7 +23,7 @@ from wirefence.fuzz.gate.server.smoke import check_end_of_stdin, find_missing_to
 from wirefence.fuzz.gate.server.startup import startup_findings
 from wirefence.fuzz.gate.server.verdicts import Charge, judge_trial
 from wirefence.fuzz.gate.trials.startup_variants import find_variant
-from wirefence.fuzz.store.redaction import Redactor, without_secrets
+from wirefence.fuzz.store.redaction import Redactor, redact_finding
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
 from wirefence.targets.command.records import Launch
@@ -51,9 +51,9 @@ def examine_command(
     check that no reply is lost and that the process exits. Raises TargetError for a launch that
     fails, UsageError for options that do not fit the server.
     """
-    hide = Redactor.of(launch)
+    hide = Redactor.for_launch(launch)
     found = _examine_case(case, launch, settings or {}, target)
-    return [without_secrets(each, hide) for each in found]
+    return [redact_finding(each, hide) for each in found]
 
 
 def _examine_case(

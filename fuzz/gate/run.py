@@ -93,7 +93,7 @@ def run_gate(  # noqa: PLR0913 - the terms of one gate
     go on.
     """
     began, store = time.monotonic(), Store(out)
-    store.prepare()
+    store.check_writable()
     servers = FreshServers(launch, options)
     try:
         limit = seconds or BUDGET_SECONDS[budget]
@@ -148,7 +148,7 @@ class _GateRun:
             _SHRINK_SECONDS[self.budget],
             lambda: next(self.numbers),
         )
-        hide = Redactor.of(self.servers.launch)
+        hide = Redactor.for_launch(self.servers.launch)
         self.artifacts = ArtifactWriter(self.store, self.servers.launch, options, facts, hide)
         late = partial(self._is_budget_spent, _ALL)
         self.triage = Triage(self.confirmer, self.artifacts, self.listener, self.tally, late)
@@ -176,7 +176,7 @@ class _GateRun:
             self._run_smoke()
             return "done" if self._run_stages(plan) else "budget"
         except TargetError as error:
-            self.lost = self.artifacts.hide.text(str(error))
+            self.lost = self.artifacts.hide.redact_text(str(error))
             if self.pipelined.last:
                 names = join_names(self.pipelined.last, _NAMED_TRIALS)
                 self.notes.append(
@@ -380,7 +380,7 @@ class _GateRun:
         return Report(
             self.facts,
             shown_command(self.servers.launch, self.artifacts.hide),
-            self.artifacts.hide.env(self.servers.launch.env),
+            self.artifacts.hide.redact_env(self.servers.launch.env),
             self.servers.options.profile,
             self.budget,
             sort_by_severity(self.triage.flaws.values()),

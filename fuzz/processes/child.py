@@ -1,8 +1,8 @@
-"""What a process of ours does that runs targets apart from the one the user talks to.
+"""Start child processes, report their failures to the parent, and detect their death.
 
-The key insight: whatever Python can still say, the child says over its pipe; a pipe that ends
-without a word therefore means that the target took the whole process with it. That holds only from
-the child's first word on: what ends before it has met no target, and is a failure of our own.
+A child sends every Python-level failure over its pipe. So a pipe that closes without a message
+means that the target killed the process. This holds only after the child's first message: a child
+that dies before it has run no target, and this is an internal error.
 """
 
 from __future__ import annotations
@@ -21,107 +21,123 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from wirefence.fuzz.errors import StartError, UsageError
-from wirefence.fuzz.processes.stdio import settle_streams
+from wirefence.fuzz.processes.stdio import protect_streams
 from wirefence.targets.errors import TargetError
 
-__all__ = ["START", "Begun", "Failed", "end_of", "settle", "starting", "telling", "unbegun"]
+__all__ = [
+    "START",
+    "ChildFailed",
+    "ChildStarted",
+    "make_early_death_error",
+    "prepare_child",
+    "send_failures",
+    "start_children",
+    "wait_for_exit",
+]
 
 START = 300.0
-"""Seconds that a process of ours may take to begin; half of one is usual, on an idle machine."""
+"""Seconds that a child may take to start. Half a second is usual on an idle machine; a busy one can
+need minutes.
+"""
 
 _BROKEN = 70
+"""Exit code of a child that lost its parent; sysexits.h calls 70 an internal software error."""
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """The first word of a child that has nothing else to say before it is given a case."""
+class ChildStarted:
+    """The first message of a child that has nothing else to report before its first case."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """A child could not go on: a target that cannot be used, or (``own``) a fault of ours."""
+class ChildFailed:
+    """A child cannot go on: a target cannot be used or, with ``own``, Wirefence itself failed."""
 
     cause: str
     hint: str = ""
     own: bool = False
 
-    def raised(self) -> Exception:
-        """The exception that says this in the parent."""
+    def to_exception(self) -> Exception:
+        """Return the exception to raise in the parent."""
         return RuntimeError(self.cause) if self.own else TargetError(self.cause, self.hint)
 
 
-def settle() -> None:
-    """In a child: end when the parent does, and keep what targets print off the report."""
+def prepare_child() -> None:
+    """In a child: exit when the parent exits, and redirect stdout of targets to stderr."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
-    threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
-    with suppress(OSError):  # no stderr: then nothing that is printed can be kept
+    threading.Thread(target=_exit_with_parent, args=(parent.sentinel,), daemon=True).start()
+    with suppress(OSError):  # stderr is closed: what targets print is lost
         os.dup2(2, 1)
-    settle_streams(reports=False)
+    protect_streams(reports=False)
 
 
-def _follow(sentinel: int) -> None:
+def _exit_with_parent(sentinel: int) -> None:
     wait([sentinel])
     os._exit(_BROKEN)
 
 
 @contextmanager
-def telling(pipe: Connection) -> Iterator[None]:
-    """Run the block; what ends it early is told over ``pipe``."""
+def send_failures(pipe: Connection) -> Iterator[None]:
+    """Run the block, and send the exception that ends it over ``pipe``."""
     try:
         yield
     except BrokenPipeError:
         os._exit(_BROKEN)
     except (TargetError, UsageError) as error:
-        pipe.send(Failed(error.cause, error.hint))
+        pipe.send(ChildFailed(error.cause, error.hint))
     except SystemExit:
-        pipe.send(Failed("a target's factory ended the process", "a factory returns a gateway"))
-    except Exception as error:  # noqa: BLE001 - a child has nobody else to tell
-        with suppress(OSError):  # a full stderr must not take the word away
+        pipe.send(
+            ChildFailed("a target's factory ended the process", "a factory returns a gateway")
+        )
+    except Exception as error:  # noqa: BLE001 - the parent reports it
+        with suppress(OSError):  # a full stderr must not stop the message
             traceback.print_exc()
-        pipe.send(Failed(f"{type(error).__name__}: {error}", own=True))
-    except BaseException:  # noqa: BLE001 - raised by a target: it would have ended a process
+        pipe.send(ChildFailed(f"{type(error).__name__}: {error}", own=True))
+    except BaseException:  # noqa: BLE001 - raised by a target; it would end a server
         sys.stderr.flush()
         os._exit(_BROKEN)
 
 
 @contextmanager
-def starting(*, forked: bool = False) -> Iterator[None]:
-    """Start children in the block: Ctrl-C is for the parent alone, which then ends them.
+def start_children(*, forked: bool = False) -> Iterator[None]:
+    """Start child processes in the block with Ctrl-C blocked, so that only the parent receives it.
 
-    Those that are only ``forked`` start at once; for others Python starts a helper first.
+    ``forked`` children start at once; for others Python starts a resource tracker first.
 
-    What a child is given at its start must be small (a pipe's 64 KiB): Python writes all of it
-    before it looks at the child again, and one that has died by then is waited for for ever.
-    Raises StartError where the machine has no process to give.
+    Arguments of a child must fit a pipe (64 KiB): Python writes all of them before it checks the
+    child again, and blocks for ever if the child has died. Raises StartError where the system
+    cannot start a process.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
         if not forked:
-            # Later its start would let Ctrl-C through again.
+            # Starting it later would unblock Ctrl-C.
             resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
-    except (OSError, EOFError) as error:  # EOFError: of a fork server that is gone
+    except (OSError, EOFError) as error:  # EOFError: the fork server has exited
         cause = getattr(error, "strerror", None) or error
         raise StartError(
-            f"cannot start a process ({cause})", "see what the machine is short of"
+            f"cannot start a process ({cause})", "free memory or raise the process limit"
         ) from error
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def unbegun(end: str) -> StartError:
-    """The error that says that a child ended, as ``end`` tells, before its first word."""
+def make_early_death_error(end: str) -> StartError:
+    """Return the error for a child that ended before its first message; ``end`` says how."""
     return StartError(
-        f"a process of ours ended before its first case ({end})",
-        "see its own words above, free memory, and start from a file or a command, not from stdin",
+        f"a worker process ended before its first case ({end})",
+        "see its error above, free memory, and start Python from a file or command, not from stdin",
     )
 
 
-def end_of(process: BaseProcess, patience: float = 5.0) -> str:
-    """Wait for a child that says nothing more, end it if need be, and say how it ended."""
+def wait_for_exit(process: BaseProcess, patience: float = 5.0) -> str:
+    """Wait for a child that sends nothing more, kill it after ``patience`` seconds, return how it
+    ended.
+    """
     process.join(patience)
     if process.exitcode is None:
         process.kill()

@@ -1,8 +1,8 @@
-"""How long a process has been at one thing: what a hang is measured by.
+"""Detect hangs: measure how long a process has worked on one item.
 
-The key insight: on a busy machine most of a minute may go by without a processor, and behind Ctrl-Z
-a whole night. The kernel counts the one and shows the other, so both are taken off, and a case that
-was never let run does not seem to hang.
+Time in which the process could not run does not count: on a busy machine it may wait most of a
+minute for a processor, and Ctrl-Z may stop it for a night. Linux reports both (``schedstat`` and
+the state in ``stat``), and both are subtracted.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Patience", "delayed", "is_stopped"]
+__all__ = ["HangTimer", "is_stopped", "read_processor_wait"]
 
-_MOST = 10
-"""Times the patience after which a process hangs, whatever it waited for."""
-_UNWATCHED = 5.0
-"""Seconds without a look after which we must have been stopped ourselves."""
-_COUNTED = 1.0
-"""Seconds of such a time that count: where each look comes late, patience has an end as well."""
+_MAX_PATIENCE_FACTOR = 10
+"""Multiple of the patience after which a process counts as hung, whatever it waited for."""
+_MAX_CHECK_GAP = 5.0
+"""Seconds between two checks after which this process must have been stopped itself; campaigns
+check twice a second.
+"""
+_GAP_COUNTED = 1.0
+"""Seconds of such a gap that count, so that patience ends even if every check is late."""
 
 
 @dataclass(slots=True)
-class Patience:
-    """Since when process ``pid`` has been at one thing.
+class HangTimer:
+    """Measures how long process ``pid`` has worked on its current item.
 
-    To be asked again and again: ``looked`` is when it was asked last, ``stopped`` counts the
-    seconds for which the process was found stopped.
+    Call :meth:`has_hung` regularly. ``looked`` is the time of the last check, ``stopped`` the
+    seconds for which the process was seen stopped.
     """
 
     pid: int
@@ -39,44 +41,44 @@ class Patience:
         self.restart()
 
     def restart(self) -> None:
-        """It begins another one now."""
+        """Start measuring a new item now."""
         self.since = self.looked = time.monotonic()
-        self.delay, self.stopped = delayed(self.pid), 0.0
+        self.delay, self.stopped = read_processor_wait(self.pid), 0.0
 
-    def over(self, seconds: float) -> bool:
-        """Whether it has been at it for more than ``seconds`` in which it could have run."""
+    def has_hung(self, seconds: float) -> bool:
+        """Return whether the item took more than ``seconds`` of time in which it could run."""
         unseen = time.monotonic() - self.looked
         self.looked += unseen
-        if unseen > _UNWATCHED:
-            self.since += unseen - _COUNTED
+        if unseen > _MAX_CHECK_GAP:
+            self.since += unseen - _GAP_COUNTED
         elif is_stopped(self.pid):
             self.stopped += unseen
         passed = self.looked - self.since
         if passed <= seconds:
             return False
-        waited = max(0.0, delayed(self.pid) - self.delay) + self.stopped
-        return passed - waited > seconds or passed > seconds * _MOST
+        waited = max(0.0, read_processor_wait(self.pid) - self.delay) + self.stopped
+        return passed - waited > seconds or passed > seconds * _MAX_PATIENCE_FACTOR
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process is stopped, by a signal or a debugger."""
-    # Its name comes before, and may be anything.
-    after_name = _text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    """Return whether a process is stopped, by a signal or a debugger."""
+    # The process name comes first, in parentheses, and may itself contain them.
+    after_name = _read_text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
     return bool(after_name) and after_name[0] in "Tt"
 
 
-def delayed(pid: int) -> float:
-    """Seconds that a process and its children waited for a processor; 0 where nobody counts."""
-    children = _words(Path(f"/proc/{pid}/task/{pid}/children"))
-    waits = (_words(Path(f"/proc/{each}/schedstat")) for each in (str(pid), *children))
+def read_processor_wait(pid: int) -> float:
+    """Return the seconds that a process and its children waited for a processor; 0 if unknown."""
+    children = _read_words(Path(f"/proc/{pid}/task/{pid}/children"))
+    waits = (_read_words(Path(f"/proc/{each}/schedstat")) for each in (str(pid), *children))
     return sum(int(words[1]) for words in waits if len(words) > 1) / 1e9
 
 
-def _words(path: Path) -> list[str]:
-    return _text(path).split()
+def _read_words(path: Path) -> list[str]:
+    return _read_text(path).split()
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,8 +1,7 @@
-"""A heavy case, and what is left of it in a process that goes on for hours.
+"""Detect large cases, and free the memory that they leave behind.
 
-The key insight: nothing leaks, and still a process would grow from one heavy case to the next. The
-C library keeps what was freed for a next time that is a thousand cases away, and what was cached of
-ten megabytes is never asked for again.
+Nothing leaks, but a process that runs for hours would still grow: the C library keeps freed memory
+for reuse, and caches keep large inputs that do not occur again.
 """
 
 from __future__ import annotations
@@ -14,28 +13,30 @@ from wirefence.oracles.document import forget_long_documents
 from wirefence.strategies.records import Case
 from wirefence.targets.parsers.prescan import forget_long_scans
 
-__all__ = ["HEAVY", "is_heavy", "relieve"]
+__all__ = ["HEAVY", "is_heavy", "release_memory"]
 
 HEAVY = 1 << 16
-"""Bytes of a case from which on what is left of it is worth clearing away."""
+"""Bytes of a case above which its leftovers are worth freeing; freeing costs more than a small
+case.
+"""
 
 
 def is_heavy(case: Case) -> bool:
-    """Whether a case is of such a size."""
+    """Return whether a case has more than :data:`HEAVY` bytes."""
     return sum(len(frame.raw) for frame in case.frames) > HEAVY
 
 
-def relieve() -> None:
-    """Give back to the system what heavy cases before have left."""
+def release_memory() -> None:
+    """Clear caches of long inputs, and return freed memory to the system."""
     forget_long_documents()
     forget_long_scans()
-    _trim(0)
+    _malloc_trim(0)
 
 
-def _trimmer() -> Callable[[int], object]:
-    """The C library's ``malloc_trim``; others than glibc have none and keep less."""
+def _find_malloc_trim() -> Callable[[int], object]:
+    """Return glibc's ``malloc_trim``; other C libraries have none, and keep some memory."""
     found: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
     return found or (lambda _pad: 0)
 
 
-_trim = _trimmer()
+_malloc_trim = _find_malloc_trim()

@@ -1,9 +1,8 @@
-"""The signals that end a command.
+"""Handle the signals that end a command: SIGINT, SIGTERM and SIGHUP.
 
-The key insight: whoever ends a command, by Ctrl-C or by SIGTERM, wants what it found told and what
-it made cleared away; so all of these signals raise the same exception. While a command is only
-being loaded there is nothing to tell or to clear, and the exception would surface in the middle of
-an import, where others catch it or print it: so then the signals end the process by themselves.
+All of them raise KeyboardInterrupt, so that a command reports its findings and cleans up. During
+imports they end the process directly: there is nothing to report yet, and other code may catch or
+print the exception.
 """
 
 from __future__ import annotations
@@ -16,41 +15,43 @@ from types import FrameType
 
 from wirefence.fuzz.errors import USAGE
 
-__all__ = ["INTERRUPTED", "at_once", "end_at_once", "told_to_end"]
+__all__ = ["INTERRUPTED", "exit_on_signals", "install_exit_on_signals", "interrupt_on_signals"]
 
 INTERRUPTED = ("interrupted", "nothing that was saved is lost")
-"""What an interrupted command without a report says: cause and hint."""
+"""Cause and hint that an interrupted command without a report prints."""
 
-_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    """End the process as :func:`wirefence.fuzz.cli.main` would, but now."""
+def _exit_now(_number: int, _frame: FrameType | None) -> None:
+    """End the process as :func:`wirefence.fuzz.cli.main` does, but immediately."""
     with suppress(OSError):
         os.write(2, f"\nwirefence: {'; '.join(INTERRUPTED)}\n".encode())
     os._exit(USAGE)
 
 
 _Handler = Callable[[int, FrameType | None], object] | int | None
-_FREE = (signal.SIG_DFL, signal.default_int_handler, _leave)
-"""Handlers that are nobody else's: one that is ignored, as under nohup, stays so."""
+_DEFAULT_HANDLERS = (signal.SIG_DFL, signal.default_int_handler, _exit_now)
+"""Handlers that may be replaced. An ignored signal, as under nohup, stays ignored."""
 
 
-def _take(handler: _Handler) -> Mapping[signal.Signals, _Handler]:
-    """Have ``handler`` called for every end that is free; gives what was called before."""
-    before = {each: signal.getsignal(each) for each in _ENDS}
-    free = {each: known for each, known in before.items() if known in _FREE}
+def _install_handler(handler: _Handler) -> Mapping[signal.Signals, _Handler]:
+    """Install ``handler`` for each end signal with a default handler; return the previous
+    handlers.
+    """
+    before = {each: signal.getsignal(each) for each in _END_SIGNALS}
+    free = {each: known for each, known in before.items() if known in _DEFAULT_HANDLERS}
     try:
         for each in free:
             signal.signal(each, handler)
-    except ValueError:  # not the main thread, which alone is interrupted
+    except ValueError:  # not the main thread: only that receives signals
         return {}
     return free
 
 
 @contextmanager
-def _taken(handler: _Handler) -> Iterator[None]:
-    before = _take(handler)
+def _handler_installed(handler: _Handler) -> Iterator[None]:
+    before = _install_handler(handler)
     try:
         yield
     finally:
@@ -58,16 +59,20 @@ def _taken(handler: _Handler) -> Iterator[None]:
             signal.signal(number, known)
 
 
-def end_at_once() -> None:
-    """From now on Ctrl-C, SIGTERM and SIGHUP end the process in a sentence, with exit code 2."""
-    _take(_leave)
+def install_exit_on_signals() -> None:
+    """Make Ctrl-C, SIGTERM and SIGHUP end the process with one message and exit code 2."""
+    _install_handler(_exit_now)
 
 
-def at_once() -> AbstractContextManager[None]:
-    """In the block, what :func:`end_at_once` says: for what nobody would miss, as an import."""
-    return _taken(_leave)
+def exit_on_signals() -> AbstractContextManager[None]:
+    """In the block, do what :func:`install_exit_on_signals` does: for work without results, as
+    imports.
+    """
+    return _handler_installed(_exit_now)
 
 
-def told_to_end() -> AbstractContextManager[None]:
-    """In the block, SIGTERM and SIGHUP are what Ctrl-C is, where nobody else takes them."""
-    return _taken(signal.default_int_handler)
+def interrupt_on_signals() -> AbstractContextManager[None]:
+    """In the block, SIGTERM and SIGHUP raise KeyboardInterrupt like Ctrl-C, unless already
+    handled.
+    """
+    return _handler_installed(signal.default_int_handler)

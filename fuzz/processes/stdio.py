@@ -1,7 +1,7 @@
-"""stdout and stderr of the command line, whatever the caller has made of them.
+"""Make stdout and stderr of the command line safe to write to.
 
-The key insight: click, rich and our own code all write through ``sys.stdout`` in the end, so what a
-full disk or a reader that went away means is decided at the bottom of it, once for every command.
+click, rich and this package all write through ``sys.stdout``. So errors of a full disk or a closed
+pipe are handled here, at the lowest layer, once for every command.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from wirefence.fuzz.errors import UsageError
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = ["settle_streams"]
+__all__ = ["protect_streams"]
 
 
-class _Report(io.FileIO):
-    """stdout: a reader that went away, as ``head`` does, changes nothing; a full disk is said."""
+class _ReportStream(io.FileIO):
+    """stdout: ignore a reader that has gone, as ``head`` does; raise UsageError for a full disk."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
         except OSError as error:
-            _discard(self.fileno())
+            _redirect_to_null(self.fileno())
             if isinstance(error, BrokenPipeError):
                 return memoryview(data).nbytes
             raise UsageError(
@@ -35,8 +35,8 @@ class _Report(io.FileIO):
             ) from error
 
 
-class _Progress(io.FileIO):
-    """stderr: where it takes nothing more, nobody can be told, and the work goes on."""
+class _ProgressStream(io.FileIO):
+    """stderr: ignore write errors, since there is nowhere to report them."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         with suppress(OSError):
@@ -44,38 +44,43 @@ class _Progress(io.FileIO):
         return memoryview(data).nbytes
 
 
-def _discard(number: int) -> None:
-    """What is still to be written would fail again, at the end of the interpreter at the latest."""
+def _redirect_to_null(number: int) -> None:
+    """Redirect a descriptor to the null device, so that flushing the rest at exit does not fail
+    again.
+    """
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, number)
     os.close(null)
 
 
-def settle_streams(*, reports: bool = True) -> None:
-    """Make stdout and stderr safe to write to; a terminal that is no UTF-8 still gets its text.
+def protect_streams(*, reports: bool = True) -> None:
+    """Make stdout and stderr safe to write to, in any encoding.
 
-    From then on writing to stdout raises UsageError where it cannot be done. With ``reports`` false
-    stdout is one more stderr, for a child whose targets may print. A stream that this process has
-    replaced stays in its place, as in tests.
+    Afterwards a failed write to stdout raises UsageError. With ``reports`` false, stdout ignores
+    write errors as stderr does: for a child whose targets may print. A stream that this process has
+    replaced stays in place, as in tests.
     """
     for number in range(3):
-        _hold(number)
-    sys.stdout = _settled(sys.stdout, 1, _Report if reports else _Progress)
-    sys.stderr = _settled(sys.stderr, 2, _Progress)
+        _reserve_descriptor(number)
+    sys.stdout = _protect_stream(sys.stdout, 1, _ReportStream if reports else _ProgressStream)
+    sys.stderr = _protect_stream(sys.stderr, 2, _ProgressStream)
 
 
-def _hold(number: int) -> None:
-    """Let no file of ours become a stream that was closed."""
+def _reserve_descriptor(number: int) -> None:
+    """Open the null device on a closed standard descriptor, so that no other file gets its
+    number.
+    """
     try:
         os.fstat(number)
     except OSError:
-        os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
-        os.set_inheritable(number, True)  # noqa: FBT003 - it takes nothing by name
+        os.open(os.devnull, os.O_RDWR)  # gets the lowest free number: this one
+        os.set_inheritable(number, True)  # noqa: FBT003 - it takes no keyword arguments
 
 
-def _settled(stream: TextIO | None, number: int, kind: type[io.FileIO]) -> TextIO:
+def _protect_stream(stream: TextIO | None, number: int, kind: type[io.FileIO]) -> TextIO:
+    """Return ``stream`` with safe writes, or itself if this process has replaced it."""
     buffer = getattr(stream, "buffer", None)
-    raw = getattr(buffer, "raw", buffer)  # Python's -u leaves out the buffer between
+    raw = getattr(buffer, "raw", buffer)  # with python -u there is no buffer in between
     if stream is not None and not (isinstance(raw, io.FileIO) and raw.fileno() == number):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

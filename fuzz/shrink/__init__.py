@@ -1,1 +1,1 @@
-"""Make an input smaller while it keeps what it shows."""
+"""Shrink an input while it keeps what it shows."""

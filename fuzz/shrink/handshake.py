@@ -1,8 +1,8 @@
-"""What a session opens with, in its plainest form, and the words that the protocol knows.
+"""Simplify the handshake of a session, and list the strings that the protocol defines.
 
-The key insight: most faults of a session need its handshake and nothing of what is in it. Put in
-its plainest form at once, it is left alone after that: looking into every one of its tokens again
-and again would cost more than the rest of the reduction.
+Most faults of a session need its handshake, but nothing in it. So each line of it is replaced by
+its plainest form at once, and then excluded from further passes: trying each of its tokens would
+cost more than the rest of the reduction.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from wirefence.fuzz.shrink.json_tree import Span
-from wirefence.fuzz.shrink.nesting import levels
+from wirefence.fuzz.shrink.nesting import find_plain_nesting
 
-__all__ = ["KNOWN", "outside", "plain"]
+__all__ = ["PROTOCOL_STRINGS", "exclude_plain_parts", "simplify_handshake_line"]
 
-KNOWN = frozenset(
+PROTOCOL_STRINGS = frozenset(
     b'"%b"' % word
     for word in (
         b"2.0",
@@ -35,7 +35,9 @@ KNOWN = frozenset(
         b"version",
     )
 )
-"""Strings that are taken for what they say: one that could not become empty is needed as it is."""
+"""Strings with a meaning in the protocol. One that could not become empty is needed as it is, so it
+is not shortened.
+"""
 
 _INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 _INITIALIZE = (
@@ -55,8 +57,8 @@ _PLAIN = re.compile(
 )
 
 
-def plain(line: bytes) -> Iterator[bytes]:
-    """The plainest forms of a line of a handshake, boldest first; none for other lines."""
+def simplify_handshake_line(line: bytes) -> Iterator[bytes]:
+    """Yield the plainest forms of a line of a handshake, simplest first; none for other lines."""
     if b'"notifications/initialized"' in line:
         yield _INITIALIZED
     elif b'"initialize"' in line:
@@ -65,12 +67,12 @@ def plain(line: bytes) -> Iterator[bytes]:
             yield from (_INITIALIZE % (ident, version) for ident in (b"0", b'""'))
 
 
-def outside(data: bytes, spans: Sequence[Span]) -> list[Span]:
-    """The spans that lie in no plain line of a handshake, all of them if there is nothing else.
+def exclude_plain_parts(data: bytes, spans: Sequence[Span]) -> list[Span]:
+    """Return the spans outside plain handshake lines and plain deep nesting.
 
-    Nor in deep nesting that is as plain as can be.
+    Handshake lines are kept if the input has nothing else.
     """
-    closed = levels(data)
+    closed = find_plain_nesting(data)
     if _PLAIN.sub(b"", data).strip():
         closed += [match.span() for match in _PLAIN.finditer(data)]
     if not closed:

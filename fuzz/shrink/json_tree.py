@@ -1,8 +1,7 @@
-"""A token tree of any bytes: the shape of JSON where there is some, and never a complaint.
+"""Parse any bytes into a tree of tokens: JSON where there is some, without errors elsewhere.
 
-The key insight: a node is a span of the bytes, so an edit of the tree is an edit of the bytes and
-everything that was not edited stays exactly as it was sent. Brackets that do not match, values
-without commas and texts that end early have a tree too: those are what is interesting.
+A node is a span of the bytes, so an edit of the tree is an edit of the bytes, and all other bytes
+stay as they were sent. Unmatched brackets, missing commas and truncated texts have a tree too.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["DEPTH", "Node", "Span", "lines", "nodes", "tokens"]
+__all__ = ["MAX_DEPTH", "Node", "Span", "find_tokens", "list_nodes", "parse_lines"]
 
 Span = tuple[int, int]
 """Start and end offset, end excluded."""
 
-DEPTH = 64
-"""Nesting beyond this is interesting for its depth: it is cut from above, never node by node."""
+MAX_DEPTH = 64
+"""Levels. Deeper nesting is shrunk as a whole by ``nesting``, not node by node."""
 
 _TOKEN = re.compile(
     rb'"(?:[^"\\\n]|\\[^\n])*"?'  # a string, closed or not
@@ -28,10 +27,10 @@ _TOKEN = re.compile(
 
 @dataclass(slots=True)
 class Node:
-    """A value, a name, or a line of the session (an unbracketed group).
+    """A value, a name, or a line of the session (a group without brackets).
 
-    ``marks`` are the offsets at which the items of a group begin: behind its bracket and behind
-    each of its commas; ``close`` is where the last item ends.
+    ``marks`` are the offsets at which the items of a group begin: after its bracket and after each
+    of its commas. ``close`` is where the last item ends.
     """
 
     start: int
@@ -42,27 +41,31 @@ class Node:
     close: int = -1
     children: list[Node] = field(default_factory=list)
 
-    def without(self, first: int, last: int) -> Span:
-        """The span to delete for items ``first`` to ``last`` to go, with one comma each."""
+    def find_deletion_span(self, first: int, last: int) -> Span:
+        """Return the span to delete in order to remove items ``first`` to ``last``, with one comma
+        each.
+        """
         if last + 1 < len(self.marks):
             return self.marks[first], self.marks[last + 1]
         return self.marks[first] - (first > 0), self.close
 
 
-def tokens(data: bytes) -> list[Span]:
-    """The spans of all tokens: strings, brackets, commas, colons, white space, and the rest."""
+def find_tokens(data: bytes) -> list[Span]:
+    """Return the spans of all tokens: strings, brackets, commas, colons, white space, and the
+    rest.
+    """
     return [match.span() for match in _TOKEN.finditer(data)]
 
 
-def lines(data: bytes) -> list[Node]:
-    """The lines of ``data``, each as the unbracketed group of what stands in it."""
-    return list(_lines(data))
+def parse_lines(data: bytes) -> list[Node]:
+    """Return the lines of ``data``, each as a group of its tokens."""
+    return list(_parse_lines(data))
 
 
-def nodes(data: bytes, depth: int = DEPTH) -> list[Node]:
-    """The nodes of the lines of ``data``, outermost first, none below ``depth`` levels."""
+def list_nodes(data: bytes, depth: int = MAX_DEPTH) -> list[Node]:
+    """Return the nodes of the lines of ``data``, outermost first, down to ``depth`` levels."""
     found: list[Node] = []
-    level: Sequence[Node] = lines(data)
+    level: Sequence[Node] = parse_lines(data)
     while level and depth:
         found += level
         level = [child for node in level for child in node.children]
@@ -70,22 +73,22 @@ def nodes(data: bytes, depth: int = DEPTH) -> list[Node]:
     return found
 
 
-def _lines(data: bytes) -> Iterator[Node]:
-    stack = [_group("line", 0, 0)]
-    for start, end in tokens(data):
+def _parse_lines(data: bytes) -> Iterator[Node]:
+    stack = [_make_group("line", 0, 0)]
+    for start, end in find_tokens(data):
         lead = data[start : start + 1]
         if lead == b"\n":
-            yield _closed(stack, start)
-            stack = [_group("line", end, end)]
+            yield _close_groups(stack, start)
+            stack = [_make_group("line", end, end)]
         else:
-            _take(stack, lead, start, end)
-    yield _closed(stack, len(data))
+            _add_token(stack, lead, start, end)
+    yield _close_groups(stack, len(data))
 
 
-def _take(stack: list[Node], lead: bytes, start: int, end: int) -> None:
+def _add_token(stack: list[Node], lead: bytes, start: int, end: int) -> None:
     top = stack[-1]
     if lead in (b"[", b"{"):
-        group = _group(lead.decode(), start, end)
+        group = _make_group(lead.decode(), start, end)
         top.children.append(group)
         stack.append(group)
     elif lead in (b"]", b"}") and len(stack) > 1:
@@ -100,12 +103,12 @@ def _take(stack: list[Node], lead: bytes, start: int, end: int) -> None:
         top.children.append(Node(start, end))
 
 
-def _group(kind: str, start: int, inside: int) -> Node:
+def _make_group(kind: str, start: int, inside: int) -> Node:
     return Node(start, kind=kind, marks=[inside])
 
 
-def _closed(stack: list[Node], at: int) -> Node:
-    """The line, with every group that nothing closed ending where the line does."""
+def _close_groups(stack: list[Node], at: int) -> Node:
+    """Return the line, with every open group closed at its end."""
     for node in stack:
         node.close = node.end = at
     return stack[0]

@@ -1,7 +1,7 @@
-"""What simpler means, and the simpler spellings of a token.
+"""Define which input is simpler, and propose simpler spellings of a token.
 
-The key insight: shortlex (shorter first, then by bytes) makes reductions repeatable; ranking the
-bytes so that digits and letters come first makes what they end in readable.
+Shortlex order (shorter first, then by bytes) makes reductions repeatable. Digits and letters rank
+before other bytes, so that results are readable.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["order", "simpler_values"]
+__all__ = ["propose_simpler_tokens", "simplicity_key"]
 
 _PLAIN = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _REST = bytes(byte for byte in (*range(32, 128), *range(32), *range(128, 256)))
@@ -26,36 +26,39 @@ _ESCAPES = (rb"\u0000", rb"\udc00", rb"\ud800")
 _ODD = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}|[^ -~\t\r\n]")
 _ODD_FORMS = (b"a", b"\x01", b"\x80", b"\xff")
 _LONG = 40
+"""Bytes of a number up to which each digit is tried by itself; one run for each would be too
+many.
+"""
 
 
-def order(data: bytes) -> tuple[int, bytes]:
-    """The key of simplicity: length, then bytes, with digits and letters first."""
+def simplicity_key(data: bytes) -> tuple[int, bytes]:
+    """Return the sort key of simplicity: length, then bytes, with digits and letters first."""
     return len(data), data.translate(_RANK)
 
 
-def simpler_values(token: bytes) -> Iterator[bytes]:
-    """Simpler spellings of a token of the same kind, boldest first."""
+def propose_simpler_tokens(token: bytes) -> Iterator[bytes]:
+    """Yield simpler spellings of a token of the same kind, simplest first."""
     if token.startswith(b'"'):
         yield _NEEDLESS.sub(lambda hit: bytes.fromhex(hit[1].decode()), token)
         yield _LETTERS.sub(b"a", _ESCAPE.sub(b"a", token))
-        yield _outside(token, _ESCAPE, b"a")
-        yield from _each(token, _ESCAPE, _ESCAPES)
+        yield _flatten_letters_outside(token, _ESCAPE, b"a")
+        yield from _replace_parts(token, _ESCAPE, _ESCAPES)
     elif _NUMBER.fullmatch(token):
         yield from (b"0", b"1", b"-1", b"0.5")
         yield _DIGITS.sub(lambda run: b"1" + b"0" * (len(run.group()) - 1), token)
         yield _DIGITS.sub(lambda run: b"1" * len(run.group()), token)
         yield _DIGIT.sub(b"0", token)
-        yield from _rounded(token)
+        yield from _round_digits(token)
         if len(token) <= _LONG:
-            yield from _each(token, _DIGIT, (b"0", b"1"))
+            yield from _replace_parts(token, _DIGIT, (b"0", b"1"))
     else:
         yield _LETTERS.sub(b"a", token)
         yield _DIGIT.sub(b"0", token)
-    yield from _each(token, _ODD, _ODD_FORMS)
+    yield from _replace_parts(token, _ODD, _ODD_FORMS)
 
 
-def _outside(token: bytes, kept: re.Pattern[bytes], letter: bytes) -> bytes:
-    """The token with letters and digits made equal, except inside of ``kept``."""
+def _flatten_letters_outside(token: bytes, kept: re.Pattern[bytes], letter: bytes) -> bytes:
+    """Return the token with letters and digits replaced by ``letter``, except within ``kept``."""
     made, at = [], 0
     for match in kept.finditer(token):
         made += [_LETTERS.sub(letter, token[at : match.start()]), match.group()]
@@ -63,8 +66,10 @@ def _outside(token: bytes, kept: re.Pattern[bytes], letter: bytes) -> bytes:
     return b"".join([*made, _LETTERS.sub(letter, token[at:])])
 
 
-def _each(token: bytes, part: re.Pattern[bytes], forms: tuple[bytes, ...]) -> Iterator[bytes]:
-    """The token with all parts, then one part at a time, in another form."""
+def _replace_parts(
+    token: bytes, part: re.Pattern[bytes], forms: tuple[bytes, ...]
+) -> Iterator[bytes]:
+    """Yield the token with all parts replaced by each form, then with one part at a time."""
     for form in forms:
         yield part.sub(form.replace(b"\\", b"\\\\"), token)
     if len(token) > 50 * _LONG:
@@ -74,8 +79,8 @@ def _each(token: bytes, part: re.Pattern[bytes], forms: tuple[bytes, ...]) -> It
             yield token[: match.start()] + form + token[match.end() :]
 
 
-def _rounded(token: bytes) -> Iterator[bytes]:
-    """The number with one run of digits at a time made its first digit and zeros."""
+def _round_digits(token: bytes) -> Iterator[bytes]:
+    """Yield the number with one run of digits at a time rounded to its first digit and zeros."""
     for run in _DIGITS.finditer(token):
         zeros = b"0" * (run.end() - run.start() - 1)
         yield token[: run.start() + 1] + zeros + token[run.end() :]

@@ -1,7 +1,7 @@
-"""The passes of a reduction, coarse to fine. Each proposes edits until none of them keeps.
+"""The passes of the shrinker, coarse to fine. Each proposes edits until none of them is kept.
 
-The key insight: what a coarse pass could not take away is mostly needed, so a finer pass looks only
-where the coarser one had no say: bytes inside of tokens, and of words only the ends.
+What a coarse pass could not delete is mostly needed. So a finer pass tries only what the coarser
+ones did not: bytes within tokens, and of words only the ends.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from wirefence.fuzz.shrink import json_tree as tree
-from wirefence.fuzz.shrink.handshake import KNOWN, outside, plain
+from wirefence.fuzz.shrink.handshake import (
+    PROTOCOL_STRINGS,
+    exclude_plain_parts,
+    simplify_handshake_line,
+)
 from wirefence.fuzz.shrink.json_tree import Node, Span
-from wirefence.fuzz.shrink.nesting import FORMS, chains, levels
-from wirefence.fuzz.shrink.ordering import simpler_values
+from wirefence.fuzz.shrink.nesting import FORMS, find_deep_nesting, find_plain_nesting
+from wirefence.fuzz.shrink.ordering import propose_simpler_tokens
 
 __all__ = ["PASSES", "Edit", "Search"]
 
@@ -29,43 +33,49 @@ _PART = re.compile(
 _ACTION = rb'"arguments":\{("action":(?:"[^"\\\n]*"|[0-9]+))[^{}\n]*\}'
 _CALL = re.compile(rb'"name":"[^"\n]+",%b|%b,"name":"[^"\n]+"' % (_ACTION, _ACTION))
 _BYTE = re.compile(rb"\\u[0-9a-fA-F]{4}|[\x00-\xff]", re.DOTALL)
-_SHORT = 48
-_NEAR = 16
-_MANY = 16
-_RUNS = 8192
+_SHORT_INPUT = 48
+"""Bytes of an input in which every single byte is tried."""
+_CONTEXT = 16
+"""Bytes on each side of an edit that identify it in later rounds."""
+_MAX_CHILDREN = 16
+"""Children of a node that are tried in its place, largest first."""
+_MAX_RUNS = 8192
+"""Runs of one length that are tried for an input; longer runs are tried first."""
 
 
 Edit = tuple[bytes, object]
-"""The bytes after an edit, and what was done to what, wherever it stands."""
+"""The bytes after an edit, and a key of the edit that does not depend on its offset."""
 
 
 class Search(Protocol):
-    """What a pass needs: the current bytes, and a way to better them."""
+    """What a pass needs: the current bytes, and a way to replace them by simpler ones."""
 
     data: bytes
 
-    def first(self, edits: Iterable[Edit]) -> int | None:
-        """Take the first edit whose result is simpler and keeps; return its place among them."""
+    def take_first_edit(self, edits: Iterable[Edit]) -> int | None:
+        """Apply the first edit that is simpler and keeps the fault; return its index, else None."""
 
 
-def _put(data: bytes, span: Span, new: bytes = b"") -> Edit:
+def _replace_span(data: bytes, span: Span, new: bytes = b"") -> Edit:
     start, end = span
-    near = data[max(0, start - _NEAR) : start], data[start:end], new, data[end : end + _NEAR]
+    near = data[max(0, start - _CONTEXT) : start], data[start:end], new, data[end : end + _CONTEXT]
     return data[:start] + new + data[end:], near
 
 
-def _drop(search: Search, spans_of: Callable[[bytes], Sequence[Span]], largest: int = 0) -> None:
-    """Delete runs of neighbouring spans, long runs first, from the end to the beginning.
+def _delete_runs(
+    search: Search, spans_of: Callable[[bytes], Sequence[Span]], largest: int = 0
+) -> None:
+    """Delete runs of adjacent spans, long runs first, from the end to the beginning.
 
-    From the end, because what comes later in a session needs what comes earlier.
+    From the end, because later lines of a session depend on earlier ones.
     """
     spans = spans_of(search.data)
     size = min(len(spans), largest or len(spans))
-    while size and len(spans) // size <= _RUNS:
+    while size and len(spans) // size <= _MAX_RUNS:
         end = len(spans)
         while end > 0:
             ends = range(end, 0, -size)
-            hit = search.first(_without(search.data, spans, ends, size))
+            hit = search.take_first_edit(_propose_deletions(search.data, spans, ends, size))
             if hit is None:
                 break
             spans = spans_of(search.data)
@@ -73,30 +83,34 @@ def _drop(search: Search, spans_of: Callable[[bytes], Sequence[Span]], largest: 
         size = min(size, len(spans) + 1) // 2
 
 
-def _without(data: bytes, spans: Sequence[Span], ends: range, size: int) -> Iterator[Edit]:
+def _propose_deletions(
+    data: bytes, spans: Sequence[Span], ends: range, size: int
+) -> Iterator[Edit]:
     for end in ends:
         run = spans[max(0, end - size) : end]
-        # Spans that touch go as one; others one by one, with what is between them kept.
+        # Bytes between the spans are kept.
         kept, at = [], 0
         for start, stop in run:
             kept.append(data[at:start])
             at = stop
         first, last = run[0][0], run[-1][1]
-        near = data[max(0, first - _NEAR) : last + _NEAR], last - first, size
+        near = data[max(0, first - _CONTEXT) : last + _CONTEXT], last - first, size
         yield b"".join([*kept, data[at:]]), near
 
 
-def _found(pattern: re.Pattern[bytes]) -> Callable[[bytes], list[Span]]:
-    return lambda data: outside(data, [match.span() for match in pattern.finditer(data)])
+def _make_span_finder(pattern: re.Pattern[bytes]) -> Callable[[bytes], list[Span]]:
+    return lambda data: exclude_plain_parts(
+        data, [match.span() for match in pattern.finditer(data)]
+    )
 
 
-def _tokens_of(data: bytes) -> list[Span]:
-    return outside(data, tree.tokens(data))
+def _find_tokens(data: bytes) -> list[Span]:
+    return exclude_plain_parts(data, tree.find_tokens(data))
 
 
-def _unknown(data: bytes, spans: Sequence[Span]) -> list[Span]:
-    """The spans that lie in no word of the protocol."""
-    known = [span for span in tree.tokens(data) if data[slice(*span)] in KNOWN]
+def _exclude_protocol_strings(data: bytes, spans: Sequence[Span]) -> list[Span]:
+    """Return the spans outside strings that the protocol defines."""
+    known = [span for span in tree.find_tokens(data) if data[slice(*span)] in PROTOCOL_STRINGS]
     starts = [start for start, _ in known]
 
     def inside(span: Span) -> bool:
@@ -106,11 +120,11 @@ def _unknown(data: bytes, spans: Sequence[Span]) -> list[Span]:
     return [span for span in spans if not inside(span)]
 
 
-def _nodes_of(data: bytes) -> list[Node]:
-    found = tree.nodes(data)
-    kept = set(outside(data, [(node.start, node.end) for node in found]))
-    # A level of plain nesting begins and ends in two such spans: one search has done for all.
-    plain_levels = levels(data)
+def _find_nodes(data: bytes) -> list[Node]:
+    found = tree.list_nodes(data)
+    kept = set(exclude_plain_parts(data, [(node.start, node.end) for node in found]))
+    # A level of plain nesting begins and ends in such spans: _reduce_nesting has handled it.
+    plain_levels = find_plain_nesting(data)
     return [
         node
         for node in found
@@ -119,88 +133,97 @@ def _nodes_of(data: bytes) -> list[Node]:
     ]
 
 
-def _lines(search: Search) -> None:
-    _drop(search, lambda data: [match.span() for match in _LINE.finditer(data)])
+def _delete_lines(search: Search) -> None:
+    _delete_runs(search, lambda data: [match.span() for match in _LINE.finditer(data)])
 
 
-def _openings(search: Search) -> None:
-    """Put the lines of a handshake in their plainest form."""
+def _simplify_handshakes(search: Search) -> None:
+    """Replace the lines of a handshake by their plainest form."""
     for place in range(len(_LINE.findall(search.data))):
         data = search.data
         start, end = [match.span() for match in _LINE.finditer(data)][place]
         span = start, end - data[start:end].endswith(b"\n")
-        search.first(_put(data, span, form) for form in plain(data[slice(*span)]))
+        search.take_first_edit(
+            _replace_span(data, span, form) for form in simplify_handshake_line(data[slice(*span)])
+        )
 
 
-def _depths(search: Search) -> None:
-    """Nest as plainly, and as little, as will do."""
+def _reduce_nesting(search: Search) -> None:
+    """Replace deep nesting by the plainest form of the least depth that keeps the fault."""
     for place in range(search.data.count(b"\n") + 1):
-        found = chains(tree.lines(search.data)[place])
-        # The plainest form that will do anywhere, then the outermost place where it does.
+        found = find_deep_nesting(tree.parse_lines(search.data)[place])
+        # The plainest form that keeps the fault anywhere, then its outermost place.
         any(
-            _nested(search, (node.start, node.end), depth, form)
+            _bisect_depth(search, (node.start, node.end), depth, form)
             for form in FORMS
             for node, depth in found
         )
 
 
-def _nested(search: Search, span: Span, depth: int, form: Callable[[int], bytes]) -> bool:
-    """Put ``form`` in place of a span, with the least depth that keeps."""
+def _bisect_depth(search: Search, span: Span, depth: int, form: Callable[[int], bytes]) -> bool:
+    """Replace a span by ``form`` of the least depth that keeps the fault; return whether one
+    does.
+    """
     data, low = search.data, 0
-    if data[slice(*span)] != form(depth) and search.first([_put(data, span, form(depth))]) is None:
+    if (
+        data[slice(*span)] != form(depth)
+        and search.take_first_edit([_replace_span(data, span, form(depth))]) is None
+    ):
         return False
     while depth - low > 1:
         middle = (low + depth) // 2
-        if search.first([_put(data, span, form(middle))]) is None:
+        if search.take_first_edit([_replace_span(data, span, form(middle))]) is None:
             low = middle
         else:
             depth = middle
     return True
 
 
-def _white(search: Search) -> None:
-    _drop(search, lambda data: [s for s in _tokens_of(data) if _WHITE.fullmatch(data, *s)])
+def _delete_white_space(search: Search) -> None:
+    _delete_runs(search, lambda data: [s for s in _find_tokens(data) if _WHITE.fullmatch(data, *s)])
 
 
-def _tree(search: Search) -> None:
-    """Make each node as simple as can be, outermost first: those take the most with them."""
-    place, found = 0, _nodes_of(search.data)
+def _simplify_tree(search: Search) -> None:
+    """Simplify each node, outermost first, since those remove the most bytes."""
+    place, found = 0, _find_nodes(search.data)
     while place < len(found):
         before = search.data
         node = found[place]
-        if search.first(_replaced(search.data, node)) is None:
-            _items(search, place)
+        if search.take_first_edit(_propose_simpler_nodes(search.data, node)) is None:
+            _delete_items(search, place)
             place += 1
         if search.data is not before:
-            found = _nodes_of(search.data)
+            found = _find_nodes(search.data)
 
 
-def _replaced(data: bytes, node: Node) -> Iterator[Edit]:
-    """The node as the simplest value of any type, of its own type, or as a child of its."""
+def _propose_simpler_nodes(data: bytes, node: Node) -> Iterator[Edit]:
+    """Yield the node as the simplest value of any type, of its own type, or as one of its
+    children.
+    """
     span = node.start, node.end
     lead = data[node.start : node.start + 1]
     if not node.is_name:
-        yield _put(data, span, b"0")
+        yield _replace_span(data, span, b"0")
     if lead == b'"':
-        yield _put(data, span, b'""')
+        yield _replace_span(data, span, b'""')
     elif node.kind in ("[", "{"):
-        yield _put(data, span, b"[]" if node.kind == "[" else b"{}")
-    for child in _inner(node):
-        yield _put(data, span, data[child.start : child.end])
+        yield _replace_span(data, span, b"[]" if node.kind == "[" else b"{}")
+    for child in _list_replacements(node):
+        yield _replace_span(data, span, data[child.start : child.end])
 
 
-def _inner(node: Node) -> Iterator[Node]:
-    """What a group may be replaced by: where nesting is deep, far descendants first."""
-    largest = _path(node)
+def _list_replacements(node: Node) -> Iterator[Node]:
+    """Yield descendants that may replace a group: in deep nesting, far ones first."""
+    largest = _follow_largest_child(node)
     step = len(largest)
     while step > 8:
         yield largest[step - 1]
         step //= 2
     values = [child for child in node.children if not child.is_name]
-    yield from sorted(values, key=lambda each: each.start - each.end)[:_MANY]
+    yield from sorted(values, key=lambda each: each.start - each.end)[:_MAX_CHILDREN]
 
 
-def _path(node: Node) -> list[Node]:
+def _follow_largest_child(node: Node) -> list[Node]:
     path = []
     while node.children:
         node = max(node.children, key=lambda each: each.end - each.start)
@@ -208,74 +231,78 @@ def _path(node: Node) -> list[Node]:
     return path
 
 
-def _items(search: Search, place: int) -> None:
-    """Drop items of a group, with their commas."""
-    node = _nodes_of(search.data)[place]
+def _delete_items(search: Search, place: int) -> None:
+    """Delete items of a group, with their commas."""
+    node = _find_nodes(search.data)[place]
     size = len(node.marks)
     while size and node.kind != "leaf":
         end = len(node.marks)
         while end > 0:
             ends = range(end, 0, -size)
             data = search.data
-            spans = (node.without(max(0, stop - size), stop - 1) for stop in ends)
-            hit = search.first(_put(data, span) for span in spans)
+            spans = (node.find_deletion_span(max(0, stop - size), stop - 1) for stop in ends)
+            hit = search.take_first_edit(_replace_span(data, span) for span in spans)
             if hit is None:
                 break
-            found = _nodes_of(search.data)
-            if place >= len(found):  # the line has become one that is left alone
+            found = _find_nodes(search.data)
+            if place >= len(found):  # the line is now plain, and excluded
                 return
             node = found[place]
             end = min(max(0, ends[hit] - size), len(node.marks))
         size = min(size, len(node.marks) + 1) // 2
 
 
-def _calls(search: Search) -> None:
-    """Call the tool that takes the least."""
+def _simplify_calls(search: Search) -> None:
+    """Replace each tool call by one of the tool with the fewest arguments."""
     place = 0
     while place < len(calls := list(_CALL.finditer(search.data))):
         call, record = calls[place], b'"name":"record"'
         arguments = b'"arguments":{%b}' % (call[1] or call[2])
         parts = (record, arguments) if call[1] else (arguments, record)
-        search.first([_put(search.data, call.span(), b",".join(parts))])
+        search.take_first_edit([_replace_span(search.data, call.span(), b",".join(parts))])
         place += 1
 
 
-def _values(search: Search) -> None:
-    """Spell each token more simply: a long one of equal letters is cheap to cut later."""
-    place, spans = 0, _spelled(search.data)
+def _simplify_tokens(search: Search) -> None:
+    """Spell each token more simply. Long tokens of equal letters are cheap to shorten later."""
+    place, spans = 0, _find_simplifiable_tokens(search.data)
     while place < len(spans):
         span, data = spans[place], search.data
         if (
-            search.first(_put(data, span, new) for new in simpler_values(data[slice(*span)]))
+            search.take_first_edit(
+                _replace_span(data, span, new) for new in propose_simpler_tokens(data[slice(*span)])
+            )
             is None
         ):
             place += 1
         else:
-            spans = _spelled(search.data)
+            spans = _find_simplifiable_tokens(search.data)
 
 
-def _spelled(data: bytes) -> list[Span]:
-    return _unknown(data, _tokens_of(data))
+def _find_simplifiable_tokens(data: bytes) -> list[Span]:
+    return _exclude_protocol_strings(data, _find_tokens(data))
 
 
-def _tokens(search: Search) -> None:
-    _drop(search, _tokens_of, largest=1)
+def _delete_tokens(search: Search) -> None:
+    _delete_runs(search, _find_tokens, largest=1)
 
 
-def _words(search: Search) -> None:
-    """Shorten words of which an end or a half can go; others are taken for what they say."""
+def _shorten_words(search: Search) -> None:
+    """Shorten words of which an end or a half can be deleted; others are needed as they are."""
     place = 0
-    while place < len(words := _unknown(search.data, _found(_WORD)(search.data))):
+    while place < len(
+        words := _exclude_protocol_strings(search.data, _make_span_finder(_WORD)(search.data))
+    ):
         start, end = words[place]
         half = (start + end) // 2
         parts = ((half, end), (end - 1, end), (start, half), (start, start + 1))
         data = search.data
-        if search.first(_put(data, part) for part in parts) is not None:
-            _drop(search, _inside(start))
+        if search.take_first_edit(_replace_span(data, part) for part in parts) is not None:
+            _delete_runs(search, _make_word_byte_finder(start))
         place += 1
 
 
-def _inside(start: int) -> Callable[[bytes], list[Span]]:
+def _make_word_byte_finder(start: int) -> Callable[[bytes], list[Span]]:
     def spans(data: bytes) -> list[Span]:
         word = re.compile(rb"[A-Za-z0-9_./+-]*").match(data, start)
         assert word is not None
@@ -284,24 +311,32 @@ def _inside(start: int) -> Callable[[bytes], list[Span]]:
     return spans
 
 
-def _bytes(search: Search) -> None:
-    """Delete bytes; in an input that is still long, words and escapes go only as a whole."""
-    pattern = _BYTE if len(search.data) <= _SHORT else _PART
+def _delete_bytes(search: Search) -> None:
+    """Delete bytes. In an input that is still long, words and escapes are deleted only as a
+    whole.
+    """
+    pattern = _BYTE if len(search.data) <= _SHORT_INPUT else _PART
     data = search.data
-    widest = max((len(pattern.findall(data, *span)) for span in _spelled(data)), default=1)
-    _drop(search, lambda each: _unknown(each, _found(pattern)(each)), largest=max(1, widest // 2))
+    widest = max(
+        (len(pattern.findall(data, *span)) for span in _find_simplifiable_tokens(data)), default=1
+    )
+    _delete_runs(
+        search,
+        lambda each: _exclude_protocol_strings(each, _make_span_finder(pattern)(each)),
+        largest=max(1, widest // 2),
+    )
 
 
 PASSES: tuple[Callable[[Search], None], ...] = (
-    _lines,
-    _openings,
-    _depths,
-    _tree,
-    _calls,
-    _white,
-    _values,
-    _words,
-    _tokens,
-    _bytes,
+    _delete_lines,
+    _simplify_handshakes,
+    _reduce_nesting,
+    _simplify_tree,
+    _simplify_calls,
+    _delete_white_space,
+    _simplify_tokens,
+    _shorten_words,
+    _delete_tokens,
+    _delete_bytes,
 )
-"""All passes in their order."""
+"""All passes, in the order in which they run."""

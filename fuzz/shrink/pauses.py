@@ -1,32 +1,32 @@
-"""Where the writer pauses, for an input that is getting shorter.
+"""Reduce the pauses of the writer, for an input that is being shrunk.
 
-The key insight: most faults do not care for pauses, and most that do are as well shown by a pause
-after every byte. Both are rules, not places, so they survive any edit of the bytes.
+Most faults need no pauses, and most others also show with a pause after every byte. Both are rules
+that hold for any bytes, so they survive every edit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["Cuts", "after_every_byte", "fewest", "moved", "none"]
+__all__ = ["Cuts", "move_pauses", "pause_after_every_byte", "reduce_pauses", "without_pauses"]
 
 Cuts = tuple[int, ...]
 
 
-def none(_data: bytes) -> Cuts:
-    """No pause: everything in one write."""
+def without_pauses(_data: bytes) -> Cuts:
+    """Return no cuts: everything in one write."""
     return ()
 
 
-def after_every_byte(data: bytes) -> Cuts:
-    """A write for each byte."""
+def pause_after_every_byte(data: bytes) -> Cuts:
+    """Return cuts for one write of each byte."""
     return tuple(range(1, len(data)))
 
 
-def moved(cuts: Cuts, old: bytes, new: bytes) -> Cuts:
-    """The places in ``new`` of cuts in ``old``, of which it is an edit."""
-    head = _common(old, new)
-    tail = min(_common(old[::-1], new[::-1]), min(len(old), len(new)) - head)
+def move_pauses(cuts: Cuts, old: bytes, new: bytes) -> Cuts:
+    """Return the offsets in ``new`` of the cuts in ``old``; ``new`` is an edit of ``old``."""
+    head = _common_prefix_length(old, new)
+    tail = min(_common_prefix_length(old[::-1], new[::-1]), min(len(old), len(new)) - head)
     shift = len(new) - len(old)
     places = {
         cut if cut <= head else cut + shift if cut >= len(old) - tail else head for cut in cuts
@@ -34,8 +34,8 @@ def moved(cuts: Cuts, old: bytes, new: bytes) -> Cuts:
     return tuple(sorted(place for place in places if 0 < place < len(new)))
 
 
-def _common(one: bytes, other: bytes) -> int:
-    """Length of the common beginning, by bisection: comparing slices is what bytes do fast."""
+def _common_prefix_length(one: bytes, other: bytes) -> int:
+    """Return the length of the common prefix, by bisection: comparing slices is fast."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -46,8 +46,8 @@ def _common(one: bytes, other: bytes) -> int:
     return low
 
 
-def fewest(cuts: Cuts, keeps: Callable[[Cuts], bool]) -> Cuts:
-    """Leave out runs of cuts, long ones first, as long as ``keeps`` holds."""
+def reduce_pauses(cuts: Cuts, keeps: Callable[[Cuts], bool]) -> Cuts:
+    """Remove runs of cuts, long ones first, while ``keeps`` holds."""
     size = len(cuts)
     while size:
         place = 0

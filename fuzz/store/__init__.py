@@ -1,1 +1,1 @@
-"""Findings and reproducers on disk: written whole, scanned, with secrets removed."""
+"""Findings and reproducers on disk: written atomically, scanned, with secrets removed."""

@@ -1,7 +1,6 @@
-"""Files that are the old one or the new one, and never half of either.
+"""Write files atomically: a reader sees the old content or the new, never a part.
 
-The key insight: what reads a file that was cut short takes it for the whole of it, so the new
-content stands beside the old until it is complete and on disk.
+The new content goes to a file beside the old one, is synced, and replaces it in one rename.
 """
 
 from __future__ import annotations
@@ -9,19 +8,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["may_write", "write_whole"]
+__all__ = ["can_write_atomically", "write_atomically"]
 
 
-def may_write(path: Path) -> bool:
-    """Whether :func:`write_whole` may: in place of a file it needs the folder too."""
+def can_write_atomically(path: Path) -> bool:
+    """Return whether :func:`write_atomically` may write ``path``: it needs the folder as well."""
     written = not path.exists() or os.access(path, os.W_OK)
     return written and (_is_stream(path) or os.access(path.resolve().parent, os.W_OK))
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Put content in place of a file. Raises OSError, and leaves the old one then.
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace the content of a file atomically. Raises OSError, and then keeps the old content.
 
-    A link stays one. What is no file, such as ``/dev/stdout``, is written to as it is.
+    A symbolic link stays one. What is not a regular file, such as ``/dev/stdout``, is written
+    directly.
     """
     if _is_stream(path):
         path.write_bytes(content)
@@ -45,6 +45,8 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Also a descriptor, whatever it leads to: a shell has sent it there."""
+    """Return whether ``path`` is not a regular file, or is a descriptor, which a shell may
+    redirect.
+    """
     named = path.absolute().parts[1:2]
     return named in (("dev",), ("proc",)) or (path.exists() and not path.is_file())

@@ -1,8 +1,7 @@
-"""What is written beside the bytes of a reproducer, and how it is checked.
+"""Metadata beside the bytes of a reproducer, and its validation.
 
-The key insight: a reproducer outlives the code that made it, so its metadata is read as strictly as
-hostile input: every field has a type, nothing unknown is let through, and the hash of the bytes
-tells whether they are still those that were filed.
+A reproducer outlives the code that made it. So its metadata is validated like hostile input: each
+field has a type, unknown fields are rejected, and a hash detects changed bytes.
 """
 
 from __future__ import annotations
@@ -16,17 +15,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-from wirefence.fuzz.store.redaction import HIDDEN, Redactor, without_secrets
+from wirefence.fuzz.store.redaction import HIDDEN, Redactor, redact_finding
 from wirefence.fuzz.store.typed_records import Bounds, as_content, decode_record
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case, Direction, Version
 from wirefence.targets.command.records import Launch
 
-__all__ = ["PYTHON", "Command", "Metadata", "Status", "decode", "describe", "encode", "redact"]
+__all__ = [
+    "PYTHON",
+    "Command",
+    "Metadata",
+    "Status",
+    "decode_metadata",
+    "encode_metadata",
+    "make_metadata",
+    "redact_command",
+]
 
 Status = Literal["open", "fixed", "upstream"]
-"""``open``: fails and is ours to mend. ``fixed``: must pass for ever. ``upstream``: fails, and a
-dependency or a foreign server is to mend it."""
+"""``open``: fails and must be fixed here. ``fixed``: must never fail again. ``upstream``: fails,
+and a dependency or a foreign server must fix it.
+"""
 
 Size = Annotated[int, Bounds(least=0)]
 Digest = Annotated[str, Bounds(pattern=r"^(?:[0-9a-f]{64})?$")]
@@ -35,7 +44,9 @@ Day = Annotated[str, Bounds(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 
 
 PYTHON = "{python}"
-"""Stands in a command for the interpreter that runs Wirefence: each machine has it elsewhere."""
+"""Placeholder in a command for the interpreter that runs Wirefence, whose path differs by
+machine.
+"""
 
 _MOVED = {"targets.gateway": "wirefence.targets.gateway"}
 """Modules to start that reproducers name as they were called before there was one package."""
@@ -43,7 +54,7 @@ _MOVED = {"targets.gateway": "wirefence.targets.gateway"}
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A launch command, without its secrets. Redacted variables are inherited when it is rerun.
+    """A launch command without its secrets. A rerun inherits redacted variables.
 
     The word :data:`PYTHON` is the interpreter that runs Wirefence.
     """
@@ -52,8 +63,8 @@ class Command:
     env: dict[str, str | None] = field(default_factory=dict)
     cwd: str | None = None
 
-    def launch(self) -> Launch:
-        """The command to start. Raises ValueError where a secret was redacted from ``argv``."""
+    def to_launch(self) -> Launch:
+        """Return the command to start. Raises ValueError if a secret was redacted from ``argv``."""
         if any(HIDDEN in word for word in self.argv):
             raise ValueError("its command held a secret, which is not kept")
         env = {name: value for name, value in self.env.items() if HIDDEN not in (value or "")}
@@ -76,14 +87,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """Everything about a reproducer but its bytes.
+    """Everything about a reproducer except its bytes.
 
-    ``size`` and ``sha256`` are of the bytes beside it, ``original_size`` of the input that was
-    found. ``replaces`` is the hash of the bytes that were there before and may still be, if their
-    replacement was cut short. ``cuts`` are the offsets at which the writer paused, ``direction``
-    says who wrote. A launch command stands in ``command``, with what the gate was told about it in
-    ``options``. A difference has its two ``sides`` as ``wirefence compare`` spells them, and in
-    ``options`` the interpreter and the form of reading.
+    ``size`` and ``sha256`` describe the bytes beside it, ``original_size`` the input as found.
+    ``replaces`` is the hash of the bytes that were there before and may still be there if their
+    replacement was interrupted. ``cuts`` are the offsets at which the writer paused; ``direction``
+    names the writer. ``command`` is the launch command, with the gate's options in ``options``. A
+    difference of parsers has two ``sides`` as ``wirefence compare`` spells them, and interpreter
+    and document form in ``options``.
     """
 
     oracle: Annotated[str, Bounds(pattern=r"^[a-z][a-z-]*$")]
@@ -107,16 +118,16 @@ class Metadata:
     sides: Sides = ()
     note: str = ""
 
-    def finding(self) -> Finding:
-        """The finding that the reproducer shows."""
+    def to_finding(self) -> Finding:
+        """Return the finding that the reproducer shows."""
         return Finding(self.oracle, self.rule, self.target, self.signature, self.summary)
 
-    def holds(self, data: bytes) -> bool:
-        """Whether ``data`` are the bytes that this describes (or those that it replaces)."""
+    def matches_bytes(self, data: bytes) -> bool:
+        """Return whether ``data`` are the bytes described here, or those that they replace."""
         return hashlib.sha256(data).hexdigest() in (self.sha256, self.replaces)
 
 
-def describe(  # noqa: PLR0913 - one for each thing that may be known of a finding
+def make_metadata(  # noqa: PLR0913 - one for each thing that may be known of a finding
     found: Finding,
     case: Case,
     *,
@@ -127,12 +138,14 @@ def describe(  # noqa: PLR0913 - one for each thing that may be known of a findi
     status: Status = "open",
     note: str = "",
 ) -> Metadata:
-    """Metadata for a finding that ``case`` shows, seen today."""
+    """Return metadata for a finding of ``case``, first seen today."""
     return Metadata(
         oracle=found.oracle,
         rule=found.rule,
         signature=found.signature,
-        summary=without_secrets(found, Redactor.of(launch)).summary if launch else found.summary,
+        summary=redact_finding(found, Redactor.for_launch(launch)).summary
+        if launch
+        else found.summary,
         target=found.target,
         status=status,
         first_seen=datetime.now(UTC).date().isoformat(),
@@ -144,36 +157,43 @@ def describe(  # noqa: PLR0913 - one for each thing that may be known of a findi
         original_size=len(case.data),
         sha256=hashlib.sha256(case.data).hexdigest(),
         versions=dict(versions),
-        command=redact(launch) if launch else None,
+        command=redact_command(launch) if launch else None,
         options=dict(options or {}),
         sides=sides,
         note=note,
     )
 
 
-def encode(metadata: Metadata) -> bytes:
-    """Metadata as JSON that a diff shows well; ASCII only, so that no terminal is at risk."""
+def encode_metadata(metadata: Metadata) -> bytes:
+    """Return metadata as indented JSON, ASCII only so that it is safe to print."""
     content = as_content(metadata)
-    kept = {name: value for name, value in content.items() if name in _ALWAYS or _told(name, value)}
+    kept = {
+        name: value
+        for name, value in content.items()
+        if name in _ALWAYS or _is_written(name, value)
+    }
     return (json.dumps(kept, indent=1) + "\n").encode()
 
 
 _ALWAYS = {"cuts", "damage", "size", "original_size", "versions", "rule", "summary"}
 
 
-def _told(name: str, value: object) -> bool:
+def _is_written(name: str, value: object) -> bool:
+    """Return whether a field differs from its default."""
     return bool(value) and (name, value) != ("direction", "client-to-server")
 
 
-def decode(content: bytes) -> Metadata:
-    """Read metadata. Raises ValueError that names the field which is wrong."""
+def decode_metadata(content: bytes) -> Metadata:
+    """Parse metadata. Raises ValueError that names the wrong field."""
     return decode_record(content, Metadata)
 
 
-def redact(launch: Launch) -> Command:
-    """A command without what its words, its variables and the environment give away as a secret."""
-    hide = Redactor.of(launch)
-    shown = hide.env(launch.env)
+def redact_command(launch: Launch) -> Command:
+    """Return a command with the secrets removed from its words and variables."""
+    hide = Redactor.for_launch(launch)
+    shown = hide.redact_env(launch.env)
     env = {name: value and shown[name] for name, value in launch.env.items()}
-    argv = tuple(PYTHON if word == sys.executable else word for word in hide.argv(launch.argv))
+    argv = tuple(
+        PYTHON if word == sys.executable else word for word in hide.redact_argv(launch.argv)
+    )
     return Command(argv, env, str(launch.cwd) if launch.cwd else None)

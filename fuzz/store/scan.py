@@ -1,7 +1,6 @@
-"""What lies in a directory of reproducers, sound or not.
+"""Scan a directory of reproducers, and report every file that is not part of a valid pair.
 
-The key insight: every file there is either half of a sound pair or a problem with a name. Nothing
-is skipped, because a reproducer that is quietly not replayed is a fault that may quietly return.
+No file is skipped silently: a reproducer that is not replayed lets its fault return unseen.
 """
 
 from __future__ import annotations
@@ -14,10 +13,19 @@ from pathlib import Path
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.paths import exists, is_folder
 from wirefence.fuzz.store.metadata import Metadata
-from wirefence.fuzz.store.store import COMPANIONS, Store, place_of
+from wirefence.fuzz.store.store import COMPANIONS, Store, locate_finding
 from wirefence.strategies.records import Case
 
-__all__ = ["FINDINGS", "GATE", "REPRODUCERS", "Entry", "Problem", "Shelf", "pick", "scan"]
+__all__ = [
+    "FINDINGS",
+    "GATE",
+    "REPRODUCERS",
+    "Entry",
+    "Problem",
+    "ScannedFolder",
+    "find_entries",
+    "scan_folder",
+]
 
 REPRODUCERS = Path("crashes")
 FINDINGS = Path(".wirefence/findings")
@@ -27,7 +35,7 @@ _PAGES = {"README.md", "INDEX.md"}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A sound reproducer: where its bytes are, what they show, and the case they make."""
+    """A valid reproducer or finding: path of its bytes, its metadata, and its case."""
 
     path: Path
     metadata: Metadata
@@ -35,15 +43,15 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """The hash in its name: enough to name it on the command line."""
+        """The hash in its file name, which names it on the command line."""
         return self.path.stem.rpartition("-")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file that is no half of a sound pair: what is wrong, and whether it may go.
+    """A file that is not part of a valid pair, and what is wrong with it.
 
-    ``redundant`` is true where nothing is lost when the file is deleted.
+    ``redundant`` is true if nothing is lost when the file is deleted.
     """
 
     path: Path
@@ -52,84 +60,84 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """Everything found below a directory, in the order of names."""
+class ScannedFolder:
+    """Everything found below a directory, sorted by name."""
 
     entries: tuple[Entry, ...]
     problems: tuple[Problem, ...]
 
-    def signatures(self) -> frozenset[str]:
+    def list_signatures(self) -> frozenset[str]:
         return frozenset(entry.metadata.signature for entry in self.entries)
 
 
-def scan(folder: Path, *, findings: bool = False) -> Shelf:
-    """Read a directory of reproducers. An absent one is empty. Raises UsageError.
+def scan_folder(folder: Path, *, findings: bool = False) -> ScannedFolder:
+    """Read a directory of reproducers. A missing one is empty. Raises UsageError.
 
-    Among ``findings``, one input may show several: only reproducers are to have one file each.
+    With ``findings``, several entries may have the same bytes; reproducers must have one file each.
     """
     entries, problems = [], []
-    for path in _files(folder):
-        found = _look(folder, path)
+    for path in _list_files(folder):
+        found = _classify_file(folder, path)
         if isinstance(found, Entry):
             entries.append(found)
         elif found is not None:
             problems.append(found)
-    doubles = [] if findings else _doubles(entries)
-    return Shelf(tuple(entries), (*problems, *doubles))
+    doubles = [] if findings else _find_duplicates(entries)
+    return ScannedFolder(tuple(entries), (*problems, *doubles))
 
 
-def _files(folder: Path) -> list[Path]:
+def _list_files(folder: Path) -> list[Path]:
     try:
         if not is_folder(folder) and (exists(folder) or folder.is_symlink()):
-            raise UsageError(f"{folder} is no directory", "name the directory of reproducers")
+            raise UsageError(f"{folder} is not a directory", "name the directory of reproducers")
         return sorted(path for path in folder.rglob("*") if not path.is_dir())
     except OSError as error:
         raise UsageError(f"cannot read {folder}: {error.strerror}", "check the path") from error
 
 
-def _look(folder: Path, path: Path) -> Entry | Problem | None:
+def _classify_file(folder: Path, path: Path) -> Entry | Problem | None:
     if path.suffix == ".frame":
-        return _pair(folder, path)
+        return _read_pair(folder, path)
     page = path.parent == folder and path.name in _PAGES
-    return None if page else _beside(path)
+    return None if page else _check_companion(path)
 
 
-def _beside(path: Path) -> Problem | None:
-    """What is wrong with a file that does not hold the bytes of a reproducer."""
+def _check_companion(path: Path) -> Problem | None:
+    """Return what is wrong with a file that does not hold the bytes of a reproducer."""
     if path.name.startswith(".") and path.suffix == ".part":
-        return Problem(path, "was being written when a process was killed", redundant=True)
+        return Problem(path, "is an unfinished write of a killed process", redundant=True)
     if path.suffix not in (".json", *COMPANIONS):
-        return Problem(path, "is neither bytes (.frame) nor metadata (.json)")
+        return Problem(path, "is neither a .frame nor a .json file")
     if path.with_suffix(".frame").exists():
         return None
     if path.suffix == ".json":
         return Problem(path, "has no bytes (.frame) beside it: restore them")
-    # It is written before its finding; where there is metadata, it may be all that tells of bytes.
+    # It is written before its finding. Next to metadata it may be the only trace of lost bytes.
     alone = not path.with_suffix(".json").exists()
     return Problem(path, "has no bytes (.frame) beside it", redundant=alone)
 
 
-def _pair(folder: Path, path: Path) -> Entry | Problem:
+def _read_pair(folder: Path, path: Path) -> Entry | Problem:
     if not path.with_suffix(".json").exists():
         return Problem(
             path, "has no metadata (.json) beside it: file it with wirefence crashes add"
         )
     try:
-        metadata, case = Store(folder).get(path)
+        metadata, case = Store(folder).read_finding(path)
     except UsageError as error:
-        return Problem(path, f"is unusable: {error.cause}: {error.hint}")
-    found = metadata.finding()
-    places = [place_of(found)]
+        return Problem(path, f"cannot be used: {error.cause}: {error.hint}")
+    found = metadata.to_finding()
+    places = [locate_finding(found)]
     if metadata.status == "fixed":
-        places.append(place_of(found, metadata.sha256))
-    # All, or those of one oracle.
+        places.append(locate_finding(found, metadata.sha256))
+    # The folder holds all oracles, or is that of one oracle.
     if all(path not in (folder / place, folder.parent / place) for place in places):
-        return Problem(path, f"is misplaced: by its signature it belongs at {places[0]}")
+        return Problem(path, f"is in the wrong place: its signature belongs at {places[0]}")
     return Entry(path, metadata, case)
 
 
-def _doubles(entries: Iterable[Entry]) -> list[Problem]:
-    """Entries that show the same bytes to the same target: one fault filed under two names."""
+def _find_duplicates(entries: Iterable[Entry]) -> list[Problem]:
+    """Return a problem for each entry with the same bytes and target as an earlier one."""
     groups = defaultdict(list)
     for entry in entries:
         key = entry.case.data, entry.case.cuts, entry.case.version, entry.metadata.target
@@ -141,21 +149,21 @@ def _doubles(entries: Iterable[Entry]) -> list[Problem]:
     ]
 
 
-def pick(names: Iterable[str], folders: Iterable[Path]) -> list[Entry]:
-    """The entries that paths, or beginnings of ids, name. Raises UsageError for any other word."""
-    shelves = [scan(folder, findings=True) for folder in folders]
+def find_entries(names: Iterable[str], folders: Iterable[Path]) -> list[Entry]:
+    """Return the entries named by paths or beginnings of ids. Raises UsageError for other names."""
+    shelves = [scan_folder(folder, findings=True) for folder in folders]
     entries = [entry for shelf in shelves for entry in shelf.entries]
-    return [_named(name, entries) for name in names]
+    return [_find_entry(name, entries) for name in names]
 
 
-def _named(name: str, entries: list[Entry]) -> Entry:
+def _find_entry(name: str, entries: list[Entry]) -> Entry:
     path = Path(name)
     if path.is_file():
         path = path.with_suffix(".frame")
-        metadata, case = Store(path.parent.parent).get(path)
+        metadata, case = Store(path.parent.parent).read_finding(path)
         return Entry(path, metadata, case)
     hits = [entry for entry in entries if name and entry.id.startswith(name)]
     if len(hits) == 1:
         return hits[0]
-    cause = f"{name!r} names {len(hits)} reproducers" if hits else f"nothing is called {name!r}"
+    cause = f"{name!r} names {len(hits)} reproducers" if hits else f"no reproducer {name!r}"
     raise UsageError(cause, "give a path or the beginning of an id from wirefence crashes list")

@@ -1,7 +1,7 @@
-"""Findings on disk: raw bytes as sent, metadata beside them, one pair for each signature.
+"""Findings on disk: the bytes as sent, metadata beside them, one pair for each signature.
 
-The key insight: a finding counts only once it is on disk. Each file is written under another name,
-synced and renamed, bytes before metadata, so that a metadata file proves its bytes to be whole.
+Each file is written atomically, bytes before metadata. So a metadata file proves that its bytes are
+complete.
 """
 
 from __future__ import annotations
@@ -18,8 +18,14 @@ from typing import get_args
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.paths import exists, is_file, is_folder
-from wirefence.fuzz.store.atomic_write import write_whole
-from wirefence.fuzz.store.metadata import Metadata, Status, decode, describe, encode
+from wirefence.fuzz.store.atomic_write import write_atomically
+from wirefence.fuzz.store.metadata import (
+    Metadata,
+    Status,
+    decode_metadata,
+    encode_metadata,
+    make_metadata,
+)
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import VERSIONS, Case, Direction, Frame
 from wirefence.targets.command.records import Launch
@@ -28,34 +34,31 @@ __all__ = [
     "COMPANIONS",
     "Store",
     "case_from_bytes",
-    "content_of",
-    "place_of",
+    "locate_finding",
     "read_case",
+    "read_regular_file",
 ]
 
 COMPANIONS = (".transcript", ".stderr")
-"""What may lie beside a finding to be read by people; it is not part of a reproducer."""
+"""Suffixes of files beside a finding for people to read; they are no part of a reproducer."""
 
 _SLUG = re.compile(r"[^a-z0-9]+")
-_DAMAGED = (ValueError, KeyError, TypeError, RecursionError)
+_DECODE_ERRORS = (ValueError, KeyError, TypeError, RecursionError)
 
 
-def content_of(path: Path) -> bytes:
-    """The bytes of a file that was met in a folder. Raises OSError.
-
-    Whoever reads a FIFO waits for a writer, which is right only where its user named it.
-    """
+def read_regular_file(path: Path) -> bytes:
+    """Return the bytes of a regular file. Raises OSError for others: reading a FIFO blocks."""
     if exists(path) and not is_file(path) and not is_folder(path):
         raise OSError(errno.EINVAL, "it is neither file nor folder", str(path))
     return path.read_bytes()
 
 
-def place_of(finding: Finding, beside: str = "") -> str:
-    """Where the bytes of a finding go, below a store: ``<oracle>/<slug>-<hash>.frame``.
+def locate_finding(finding: Finding, beside: str = "") -> str:
+    """Return where the bytes of a finding go, below a store: ``<oracle>/<slug>-<hash>.frame``.
 
-    The slug is made of rule, target and the end of the signature (for parsers, the features of the
-    input); the hash is of the signature, so equal faults have one place. With ``beside``, the hash
-    of its bytes, it is where a fixed reproducer is once its fault came back by other bytes.
+    The slug consists of rule, target and the end of the signature (for parsers, the features of the
+    input). The hash is of the signature, so equal faults have one path. With ``beside``, the hash
+    of its bytes, it is the path of a fixed reproducer whose fault returned with other bytes.
     """
     digest = hashlib.sha256((finding.signature + beside).encode()).hexdigest()[:12]
     kind = finding.signature.rpartition("|")[2].rpartition(": ")[2]
@@ -70,34 +73,34 @@ class Store:
 
     folder: Path
 
-    def prepare(self) -> None:
-        """Make the folder and try to write there. Raises UsageError where that fails."""
+    def check_writable(self) -> None:
+        """Create the folder and try to write there. Raises UsageError if that fails."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self.folder).close()
         except OSError as error:
-            raise _unwritable(self.folder, error) from error
+            raise _make_write_error(self.folder, error) from error
 
-    def signatures(self, *, fixed: bool = True) -> set[str]:
-        """Signatures of all findings, or of those that are not marked ``fixed``.
+    def read_signatures(self, *, fixed: bool = True) -> set[str]:
+        """Return signatures of all findings, or without ``fixed`` those that are not fixed.
 
-        Raises UsageError for a metadata file that cannot be read, rather than forget a finding.
+        Raises UsageError for a metadata file that cannot be read; skipping it would lose a finding.
         """
         found = set()
         for path in sorted(self.folder.glob("*/*.json")):
             try:
-                content = json.loads(content_of(path))
-                signature = _text(content["signature"])
-            except (OSError, *_DAMAGED) as error:
+                content = json.loads(read_regular_file(path))
+                signature = _require_text(content["signature"])
+            except (OSError, *_DECODE_ERRORS) as error:
                 raise UsageError(
-                    f"{path} is not readable as a finding's metadata ({type(error).__name__})",
-                    "mend the file or move it out of the folder",
+                    f"{path} is not valid metadata of a finding ({type(error).__name__})",
+                    "repair the file or move it out of the folder",
                 ) from error
             if fixed or content.get("status") != "fixed":
                 found.add(signature)
         return found
 
-    def save(  # noqa: PLR0913 - one for each thing that may be known of a finding
+    def save_finding(  # noqa: PLR0913 - one for each part of the metadata
         self,
         finding: Finding,
         case: Case,
@@ -109,12 +112,12 @@ class Store:
         status: Status = "open",
         note: str = "",
     ) -> Path:
-        """Put a finding on disk and return the path of its bytes. Raises UsageError.
+        """Write a finding to disk and return the path of its bytes. Raises UsageError.
 
-        ``launch`` is the command that showed it (secrets are left out), ``options`` what the gate
-        was told, ``sides`` the two of a difference as ``wirefence compare`` spells them.
+        ``launch`` is the command that showed it (stored without secrets), ``options`` the gate's
+        options, ``sides`` the two sides of a difference as ``wirefence compare`` spells them.
         """
-        metadata = describe(
+        metadata = make_metadata(
             finding,
             case,
             versions=versions,
@@ -124,67 +127,67 @@ class Store:
             status=status,
             note=note,
         )
-        return self.put(metadata, case.data)
+        return self.write_reproducer(metadata, case.data)
 
-    def put(self, metadata: Metadata, data: bytes) -> Path:
-        """Put bytes and their metadata on disk, in place of what was there. Raises UsageError.
+    def write_reproducer(self, metadata: Metadata, data: bytes) -> Path:
+        """Write bytes and metadata, replacing what was there; return the path. Raises UsageError.
 
-        At any moment the metadata there describes the bytes there: while bytes are replaced, it
-        names the hash of the old ones too. A fixed reproducer stays, beside what takes its place.
+        At any moment the metadata describes the bytes: while bytes are replaced, it holds the old
+        hash too. A fixed reproducer is moved aside, not replaced.
         """
-        path = self.folder / place_of(metadata.finding())
+        path = self.folder / locate_finding(metadata.to_finding())
         beside = path.with_suffix(".json")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists() and beside.exists() and (old := path.read_bytes()) != data:
                 if metadata.status != "fixed":
-                    self._keep_fixed(beside, old)
+                    self._move_fixed_aside(beside, old)
                 before = hashlib.sha256(old).hexdigest()
-                write_whole(beside, encode(replace(metadata, replaces=before)))
-            write_whole(path, data)
-            write_whole(beside, encode(metadata))
+                write_atomically(beside, encode_metadata(replace(metadata, replaces=before)))
+            write_atomically(path, data)
+            write_atomically(beside, encode_metadata(metadata))
         except OSError as error:
-            raise _unwritable(path, error) from error
+            raise _make_write_error(path, error) from error
         return path
 
-    def _keep_fixed(self, beside: Path, data: bytes) -> None:
-        """Give a fixed reproducer a place of its own: its bytes are to show nothing for ever."""
+    def _move_fixed_aside(self, beside: Path, data: bytes) -> None:
+        """Copy a fixed reproducer to a path of its own, because its bytes must never fail again."""
         try:
-            kept = decode(beside.read_bytes())
+            kept = decode_metadata(beside.read_bytes())
         except ValueError:
             return
-        if kept.status == "fixed" and kept.holds(data):
+        if kept.status == "fixed" and kept.matches_bytes(data):
             digest = hashlib.sha256(data).hexdigest()
             kept = replace(kept, sha256=digest, size=len(data), replaces="")
-            path = self.folder / place_of(kept.finding(), digest)
-            write_whole(path, data)
-            write_whole(path.with_suffix(".json"), encode(kept))
+            path = self.folder / locate_finding(kept.to_finding(), digest)
+            write_atomically(path, data)
+            write_atomically(path.with_suffix(".json"), encode_metadata(kept))
 
-    def drop(self, path: Path) -> None:
-        """Take a finding away, metadata first: what is cut short leaves its bytes to be named."""
+    def delete_finding(self, path: Path) -> None:
+        """Delete a finding, metadata first: if interrupted, the bytes remain as a problem."""
         try:
             path.with_suffix(".json").unlink(missing_ok=True)
             for suffix in COMPANIONS:
                 path.with_suffix(suffix).unlink(missing_ok=True)
             path.unlink(missing_ok=True)
         except OSError as error:
-            raise _unwritable(path, error) from error
+            raise _make_write_error(path, error) from error
 
-    def get(self, path: Path) -> tuple[Metadata, Case]:
-        """Read a finding back, checked. Raises UsageError that says what is wrong with it."""
+    def read_finding(self, path: Path) -> tuple[Metadata, Case]:
+        """Read a finding and check it. Raises UsageError that names what is wrong."""
         try:
-            metadata = decode(content_of(path.with_suffix(".json")))
-            data = content_of(path)
+            metadata = decode_metadata(read_regular_file(path.with_suffix(".json")))
+            data = read_regular_file(path)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise UsageError(f"cannot read {error.filename}: {reason}", "check the path") from error
         except ValueError as error:
             raise UsageError(
-                f"the metadata beside {path} is not readable: {error}", "mend the .json file"
+                f"the metadata beside {path} is not valid: {error}", "repair the .json file"
             ) from error
-        if not metadata.holds(data):
+        if not metadata.matches_bytes(data):
             raise UsageError(
-                f"{path} is not the file that its metadata describes", "restore it with git"
+                f"{path} does not match the hash in its metadata", "restore it with git"
             )
         case = case_from_bytes(
             data,
@@ -195,21 +198,21 @@ class Store:
         return metadata, case
 
 
-def _unwritable(path: Path, error: OSError) -> UsageError:
+def _make_write_error(path: Path, error: OSError) -> UsageError:
     taken = isinstance(error, FileExistsError | NotADirectoryError)
     reason = "a file is in the way" if taken else error.strerror or type(error).__name__
     return UsageError(f"cannot write to {path}: {reason}", "choose another --out")
 
 
-def _text(value: object) -> str:
+def _require_text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} is no text")
+        raise TypeError(f"{type(value).__name__} is not a string")
     return value
 
 
-def _offsets(value: object) -> list[int]:
+def _require_offsets(value: object) -> list[int]:
     if not isinstance(value, list) or any(type(item) is not int for item in value):
-        raise TypeError("cuts are whole numbers")
+        raise TypeError("cuts must be a list of integers")
     return value
 
 
@@ -220,13 +223,15 @@ def case_from_bytes(
     cuts: list[int] | None = None,
     direction: str = "client-to-server",
 ) -> Case:
-    """Make a case of raw bytes as one side wrote them, a frame for each line. Raises UsageError."""
+    """Return a case of raw bytes as one side wrote them, one frame for each line. Raises
+    UsageError.
+    """
     version = next((known for known in VERSIONS if known == protocol), None)
     if version is None:
-        raise UsageError(f"{protocol!r} is no MCP version", f"use one of {', '.join(VERSIONS)}")
+        raise UsageError(f"{protocol!r} is not an MCP version", f"use one of {', '.join(VERSIONS)}")
     writer = next((known for known in get_args(Direction) if known == direction), None)
     if writer is None:
-        raise UsageError(f"{direction!r} is no direction", "write client-to-server")
+        raise UsageError(f"{direction!r} is not a direction", "write client-to-server")
     lines = data.split(b"\n")
     frames = [Frame(line + b"\n") for line in lines[:-1]]
     if lines[-1]:
@@ -236,24 +241,24 @@ def case_from_bytes(
 
 
 def read_case(path: Path) -> Case:
-    """Read a case from a file of raw bytes; metadata beside it gives the rest.
+    """Read a case from a file of raw bytes, with cuts and version from the metadata beside it.
 
     Raises UsageError for a file or metadata that cannot be read.
     """
     try:
-        data = content_of(path) if path.suffix == ".frame" else path.read_bytes()
+        data = read_regular_file(path) if path.suffix == ".frame" else path.read_bytes()
         beside = path.with_suffix(".json")
         if path.suffix != ".frame" or not beside.exists():
             return case_from_bytes(data)
-        content = json.loads(content_of(beside))
-        protocol, cuts = _text(content["protocol"]), _offsets(content["cuts"])
-        direction = _text(content.get("direction", "client-to-server"))
+        content = json.loads(read_regular_file(beside))
+        protocol, cuts = _require_text(content["protocol"]), _require_offsets(content["cuts"])
+        direction = _require_text(content.get("direction", "client-to-server"))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         name = error.filename or path
         raise UsageError(f"cannot read {name}: {reason}", "check the path") from error
-    except _DAMAGED as error:
+    except _DECODE_ERRORS as error:
         raise UsageError(
-            f"the metadata beside {path} is not readable", "mend or remove the .json file"
+            f"the metadata beside {path} is not valid", "repair or delete the .json file"
         ) from error
     return case_from_bytes(data, protocol=protocol, cuts=cuts, direction=direction)

@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from wirefence.fuzz.coverage.process import Job, Process
-from wirefence.fuzz.coverage.target_settings import Orders
+from wirefence.fuzz.coverage.process import FuzzProcess, Job
+from wirefence.fuzz.coverage.target_settings import TargetSettings
 
 __all__ = ["Figures", "as_table", "measure"]
 
@@ -68,15 +68,15 @@ def _cpu(pid: int) -> float:
 
 def _run(name: str, targets: tuple[str, ...], seconds: float, *, plain: bool) -> Figures:
     with tempfile.TemporaryDirectory(prefix="wirefence-") as folder:
-        orders = Orders(str(Path(folder) / "out"), "", targets, plain=plain)
-        process = Process(Job(name, orders, Path(folder) / "corpus"))
+        orders = TargetSettings(str(Path(folder) / "out"), "", targets, plain=plain)
+        process = FuzzProcess(Job(name, orders, Path(folder) / "corpus"))
         try:
-            while process.look().sighting.begun == 0 and process.code is None:
+            while process.read_progress().sighting.begun == 0 and process.code is None:
                 time.sleep(_TICK)
             begun, before = time.monotonic(), _cpu(process.pid)
             while time.monotonic() - begun < seconds and process.code is None:
                 time.sleep(_TICK)
-            cpu, seen = _cpu(process.pid) - before, process.look()
+            cpu, seen = _cpu(process.pid) - before, process.read_progress()
         finally:
             process.close()
     return Figures(

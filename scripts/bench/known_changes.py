@@ -20,12 +20,12 @@ from pathlib import Path
 
 import click
 
-from wirefence.fuzz.compare.class_table import Entry
+from wirefence.fuzz.compare.class_table import ClassEntry
 from wirefence.fuzz.compare.classes import effect_of
 from wirefence.fuzz.compare.input_schedule import Origin
-from wirefence.fuzz.compare.run import Budget, Explorer
-from wirefence.fuzz.compare.sides import Team, team
-from wirefence.fuzz.compare.traits import traits
+from wirefence.fuzz.compare.run import Budget, Comparison
+from wirefence.fuzz.compare.sides import Team, start_team
+from wirefence.fuzz.compare.traits import find_traits
 from wirefence.targets.environments import prepare
 from wirefence.targets.errors import TargetError
 
@@ -91,29 +91,29 @@ def run_pair(changes: Sequence[Change], budget: Budget, origin: Origin) -> list[
     first = changes[0]
     sides = [prepare(spec, python=first.python) for spec in (first.old, first.new)]
     words = chain.from_iterable(islice(side.strings(), _WORDS) for side in sides)
-    with team(sides, budget.lanes) as hired:
-        explorer = Explorer(hired, budget)
+    with start_team(sides, budget.lanes) as hired:
+        explorer = Comparison(hired, budget)
         explorer.run(replace(origin, words=tuple(dict.fromkeys(words))))
         (pair,) = explorer.pairs
-        hired.renew()  # a reader may remember strings, and answer by them
+        hired.restart_lookers()  # a reader may remember strings, and answer by them
         return [_result(change, hired, pair.ledger.entries) for change in changes]
 
 
-def _result(change: Change, hired: Team, entries: Sequence[Entry]) -> Result:
+def _result(change: Change, hired: Team, entries: Sequence[ClassEntry]) -> Result:
     fitting = [entry for entry in entries if _explains(entry, change, hired)]
     best = min(fitting, key=lambda entry: len(entry.item.raw), default=None)
     return Result(change, best.name, len(best.item.raw)) if best else Result(change, "", 0)
 
 
-def _explains(entry: Entry, change: Change, hired: Team) -> bool:
+def _explains(entry: ClassEntry, change: Change, hired: Team) -> bool:
     """Whether an entry is of the effect that the listed input shows, and needs nothing else."""
-    look = hired.pair(0, 1)
+    look = hired.make_look(0, 1)
     shown = [(form, look([change.raw], form.name)[0]) for form in hired.forms]
     if entry.effect == "error-type":
         pairs = [(old.error, new.error) for _, (old, new) in shown]
         return (entry.old.error, entry.new.error) in pairs
     effects = {effect_of(*pair) for _, pair in shown}
-    return entry.effect in effects and entry.needed <= traits(change.raw)
+    return entry.effect in effects and entry.needed <= find_traits(change.raw)
 
 
 def _pairs(changes: Sequence[Change]) -> Iterator[list[Change]]:

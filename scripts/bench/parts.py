@@ -17,7 +17,7 @@ import hypothesis
 from hypothesis.strategies import SearchStrategy
 
 from wirefence import strategies
-from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.examination.cases import generate_block
 from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import Contract
@@ -79,7 +79,7 @@ def _grammar() -> float:
 
 def _damaged() -> float:
     number = iter(range(_MILLION))
-    return _best(lambda: sum(1 for _ in range(20) for _ in block(1, next(number))))
+    return _best(lambda: sum(1 for _ in range(20) for _ in generate_block(1, next(number))))
 
 
 def _texts() -> float:
@@ -209,9 +209,9 @@ def _campaign() -> float:
     number = iter(range(_MILLION))
 
     def work() -> int:
-        cases = list(islice(block(3, next(number)), 64))
+        cases = list(islice(generate_block(3, next(number)), 64))
         for case in cases:
-            examiner.examine(case)
+            examiner.examine_case(case)
             run("bench", factories, case, Contract(version=case.version))
         return len(cases)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from wirefence.fuzz.coverage.checks import NAMES, Name, check_of
+from wirefence.fuzz.coverage.checks import NAMES, Name, make_check
 from wirefence.fuzz.coverage.mutator import Mutator
 from wirefence.targets.planted import PLANTED, Planted
 
@@ -89,12 +89,15 @@ def hunt(name: Name, fault: str, budget: int = 0, seed: int = 1) -> Hunt:
             seen.add(behaviour)
             news.append(behaviour)
 
-    check, healthy = check_of(name, [f"planted:{fault}"], note), check_of(name, [_BASE], _ignore)
+    check, healthy = (
+        make_check(name, [f"planted:{fault}"], note),
+        make_check(name, [_BASE], _ignore),
+    )
     source, corpus = random.Random(seed), [b"\n"]
     mutator = Mutator(check.form, _scrambler(source), seed=seed)
     most = budget or BUDGET[name]
     for number in range(1, most + 1):
-        made = mutator.cross(source.choice(corpus), source.choice(corpus), _LARGEST)
+        made = mutator.cross_inputs(source.choice(corpus), source.choice(corpus), _LARGEST)
         news.clear()
         found = {each.rule for each in check(made)}
         if found and (shown := found - {each.rule for each in healthy(made)}):

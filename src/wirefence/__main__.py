@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import sys
 
-from wirefence.fuzz.errors import USAGE, missing
-from wirefence.fuzz.processes.signals import end_at_once
+from wirefence.fuzz.errors import USAGE, make_missing_module_error
+from wirefence.fuzz.processes.signals import install_exit_on_signals
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    end_at_once()
+    install_exit_on_signals()
     try:
         # Importing it takes most of a start.
         from wirefence.fuzz.cli import main as run  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        sys.stderr.write(f"wirefence: {missing(error)}\n")
+        sys.stderr.write(f"wirefence: {make_missing_module_error(error)}\n")
         sys.exit(USAGE)
     run()
 

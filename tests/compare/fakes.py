@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from wirefence.fuzz.compare.input_schedule import Batch, batches
-from wirefence.fuzz.compare.run import Budget, Explorer
+from wirefence.fuzz.compare.input_schedule import Batch, split_batches
+from wirefence.fuzz.compare.run import Budget, Comparison
 from wirefence.fuzz.compare.seeds import FAMILIES
 from wirefence.fuzz.compare.sides import Form, Lane, Team
 from wirefence.targets.environments import Observation, Usage
@@ -104,12 +104,12 @@ def known_inputs(most: int = 200) -> list[Batch]:
         inputs = [raw for raw in family.make() if len(raw) < 25_000]
         step = 1 if family.name == "depth" else max(1, len(inputs) // most)
         found += inputs[::step]
-    return [Batch("known divergences", held) for held in batches(found)]
+    return [Batch("known divergences", held) for held in split_batches(found)]
 
 
-def explored(*reads: Read, every: Sequence[Batch]) -> Explorer:
-    explorer = Explorer(fake_team(*reads), Budget(60.0))
-    explorer._explore(iter(every))
+def explored(*reads: Read, every: Sequence[Batch]) -> Comparison:
+    explorer = Comparison(fake_team(*reads), Budget(60.0))
+    explorer._run_batches(iter(every))
     for pair in explorer.pairs:
-        pair.ledger.polish(5.0)
+        pair.ledger.shrink_rest(5.0)
     return explorer

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from wirefence.fuzz.compare.classes import EFFECTS, effect_of, subject, why
-from wirefence.fuzz.compare.shrink import shrink
-from wirefence.fuzz.compare.traits import TRAITS, squeezed, traits
-from wirefence.fuzz.compare.values import shown, value_effect
+from wirefence.fuzz.compare.classes import EFFECTS, choose_subject, effect_of, explain_effect
+from wirefence.fuzz.compare.shrink import shrink_difference
+from wirefence.fuzz.compare.traits import TRAITS, find_traits, squeeze_runs
+from wirefence.fuzz.compare.values import format_value, name_value_effect
 from wirefence.targets.environments import Observation
 from wirefence.targets.parsers.canonical import encode
 
@@ -49,12 +49,12 @@ def _nested(depth):
     ],
 )
 def test_values_differ_in_a_named_way(old, new, effect):
-    assert value_effect(encode(old), encode(new)) == effect
+    assert name_value_effect(encode(old), encode(new)) == effect
 
 
 def test_equal_values_do_not_differ():
     deep = encode(_nested(4_000))
-    assert value_effect(deep, deep) == ""
+    assert name_value_effect(deep, deep) == ""
 
 
 ACCEPT, REJECT = Observation("accept", encode(1)), Observation("reject", b"", "a.Error", "m")
@@ -126,17 +126,17 @@ def test_outcomes_differ_in_a_named_way(old, new, effect):
     ],
 )
 def test_traits_name_what_an_input_holds(raw, name):
-    assert subject(traits(raw)) == name
+    assert choose_subject(find_traits(raw)) == name
 
 
 def test_larger_integers_have_all_traits_of_smaller_ones():
     sizes = (b"9007199254740993", b"9223372036854775808", b"18446744073709551616", b"9" * 400)
     for small, large in pairwise(sizes):
-        assert traits(small) < traits(large)
+        assert find_traits(small) < find_traits(large)
 
 
 def test_an_integer_behind_thousands_of_zeros_has_the_traits_of_its_value():
-    assert traits(b"0" * 5_000 + b"9007199254740993") >= {"int>2^53", "leading-zero"}
+    assert find_traits(b"0" * 5_000 + b"9007199254740993") >= {"int>2^53", "leading-zero"}
 
 
 def test_every_trait_that_is_found_has_a_meaning():
@@ -147,22 +147,22 @@ def test_every_trait_that_is_found_has_a_meaning():
         b'"' + b"\xf0\x9f\x98\x80" * 40,
     )
     for raw in inputs:
-        assert traits(raw) <= TRAITS.keys()
+        assert find_traits(raw) <= TRAITS.keys()
 
 
 def test_long_repetitions_do_not_change_traits():
     raw = b"[" * 50_000 + b"]" * 50_000
-    assert len(squeezed(raw)) < 20_000
-    assert traits(raw) == {"depth"}
-    assert traits(raw[:-1]) == {"depth", "unclosed"}
-    assert traits(b"[" * 1_000 + b"]" * 300) == {"depth", "unclosed"}
-    assert traits(raw + b"]" * 5) == {"depth", "trailing"}
-    assert traits(b"1" * 50_000) >= {"int-4301d", "int-310d"}
+    assert len(squeeze_runs(raw)) < 20_000
+    assert find_traits(raw) == {"depth"}
+    assert find_traits(raw[:-1]) == {"depth", "unclosed"}
+    assert find_traits(b"[" * 1_000 + b"]" * 300) == {"depth", "unclosed"}
+    assert find_traits(raw + b"]" * 5) == {"depth", "trailing"}
+    assert find_traits(b"1" * 50_000) >= {"int-4301d", "int-310d"}
 
 
 @pytest.mark.parametrize("effect", EFFECTS)
 def test_every_effect_has_one_sentence(effect):
-    sentence = why(effect, frozenset(("nan",)), "old==1", "new==2")
+    sentence = explain_effect(effect, frozenset(("nan",)), "old==1", "new==2")
     assert sentence.startswith("For a spelling of NaN")
     assert sentence.endswith(".")
     assert "{" not in sentence
@@ -175,7 +175,7 @@ def test_shrinking_finds_the_limit_of_nesting():
         tries.extend(raws)
         return [raw.count(b"[") == raw.count(b"]") and raw.count(b"[") > 1024 for raw in raws]
 
-    assert shrink(b"[" * 70_000 + b"1" + b"]" * 70_000, keeps_many) in (
+    assert shrink_difference(b"[" * 70_000 + b"1" + b"]" * 70_000, keeps_many) in (
         b"[" * 1025 + b"]" * 1025,
         b"[" * 1025 + b"1" + b"]" * 1025,
     )
@@ -189,19 +189,19 @@ def test_deep_nesting_is_shown_in_its_plainest_kind():
         return [raw.count(b"[") + 2 * raw.count(b"{") >= 100_000 for raw in raws]
 
     objects = b'{"a":' * 90_000 + b"1" + b"}" * 90_000
-    assert shrink(objects, keeps_many) == b"[" * 100_000
+    assert shrink_difference(objects, keeps_many) == b"[" * 100_000
 
 
 def test_shrinking_an_input_that_no_longer_shows_it_gives_it_back():
-    assert shrink(b"[1,2]", lambda raws: [False] * len(raws)) == b"[1,2]"
+    assert shrink_difference(b"[1,2]", lambda raws: [False] * len(raws)) == b"[1,2]"
 
 
 def test_shrinking_survives_a_side_that_changes_its_mind():
     answers = iter([True] + [False] * 10_000)
-    assert shrink(b"[1,2]", lambda raws: [next(answers) for _ in raws]) == b"[1,2]"
+    assert shrink_difference(b"[1,2]", lambda raws: [next(answers) for _ in raws]) == b"[1,2]"
 
 
 def test_values_are_shown_short_and_without_raw_surrogates():
-    assert shown(encode("\ud800")) == r"'\ud800'"
-    assert "deep" in shown(encode(_nested(5_000)))
-    assert len(shown(encode(["x" * 500]))) < 200
+    assert format_value(encode("\ud800")) == r"'\ud800'"
+    assert "deep" in format_value(encode(_nested(5_000)))
+    assert len(format_value(encode(["x" * 500]))) < 200

@@ -67,12 +67,12 @@ def test_a_value_to_be_written_is_no_input_and_has_no_size(run):
 )
 def test_no_difference_is_a_verdict_of_a_whole_run_only(run, monkeypatch, raw, interrupted, code):
     def explore(self, _origin):
-        self.only([raw])
+        self.run_inputs([raw])
         self.tally.interrupted = interrupted
 
-    monkeypatch.setattr("wirefence.fuzz.compare.session._speeds", lambda _: [])
-    monkeypatch.setattr("wirefence.fuzz.compare.session._written", lambda *_: None)
-    monkeypatch.setattr("wirefence.fuzz.compare.run.Explorer.run", explore)
+    monkeypatch.setattr("wirefence.fuzz.compare.session._measure_speeds", lambda _: [])
+    monkeypatch.setattr("wirefence.fuzz.compare.session._compare_writing", lambda *_: None)
+    monkeypatch.setattr("wirefence.fuzz.compare.run.Comparison.run", explore)
     assert run("compare", "json", "orjson", "--seconds", "3")[0] == code
 
 
@@ -90,7 +90,7 @@ def test_ctrl_c_while_speed_is_measured_ends_the_comparison(run, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("wirefence.fuzz.compare.session.measure", interrupted)
+    monkeypatch.setattr("wirefence.fuzz.compare.session.measure_speed", interrupted)
     with pytest.raises(click.exceptions.Abort):
         run("compare", "json", "simplejson", "--seconds", "3")
 
@@ -188,7 +188,7 @@ def test_users_traffic_is_counted_apart(run, tmp_path):
         (("json",), "two sides"),
         (("json", "json", "--input", "xyz"), "hexadecimal"),
         (("json", "json", "--corpus", "absent"), "no corpus at absent"),
-        (("json", "json", "--accept", "damaged.json"), "no readable list of accepted"),
+        (("json", "json", "--accept", "damaged.json"), "not a valid list of accepted"),
     ],
 )
 def test_bad_requests_are_one_sentence(run, tmp_path, args, cause):

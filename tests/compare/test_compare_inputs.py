@@ -12,13 +12,17 @@ from random import Random
 
 import pytest
 
-from wirefence.fuzz.compare.corpus import reproducers, traffic, unreadable
-from wirefence.fuzz.compare.exhaustive import SHAPES, in_short
-from wirefence.fuzz.compare.input_schedule import Origin, batches, stream
-from wirefence.fuzz.compare.mutation import block
-from wirefence.fuzz.compare.notation import parse, readable, spelled
+from wirefence.fuzz.compare.corpus import count_unreadable_lines, read_reproducers, read_traffic
+from wirefence.fuzz.compare.exhaustive import SHAPES, summarize_claims
+from wirefence.fuzz.compare.input_schedule import Origin, generate_batches, split_batches
+from wirefence.fuzz.compare.mutation import generate_block
+from wirefence.fuzz.compare.notation import format_hex, format_readable, parse_hex
 from wirefence.fuzz.compare.seeds import FAMILIES
-from wirefence.fuzz.compare.seeds.numbers import decimal, halfway, integer
+from wirefence.fuzz.compare.seeds.numbers import (
+    generate_decimal,
+    generate_halfway,
+    generate_integer,
+)
 from wirefence.fuzz.errors import UsageError
 from wirefence.strategies.exhaustive import count
 
@@ -51,7 +55,7 @@ def test_generators_repeat_and_are_not_empty(family):
 def test_middles_between_floats_are_exact_or_next_to_one():
     rng, close = Random(5), 0
     for _ in range(300):
-        token = halfway(rng)
+        token = generate_halfway(rng)
         value = float(token)
         if not math.isfinite(value) or value == 0:
             continue
@@ -67,7 +71,7 @@ def test_middles_between_floats_are_exact_or_next_to_one():
 
 def test_random_numbers_are_tokens_of_json():
     rng = Random(1)
-    for make in (halfway, decimal, integer):
+    for make in (generate_halfway, generate_decimal, generate_integer):
         for _ in range(200):
             json.loads(make(rng))
 
@@ -83,23 +87,23 @@ def test_shapes_hold_what_they_claim():
 
 def test_summary_of_shapes_gives_the_greatest_bound_of_each_kind():
     claims = [shape.claim for shape in SHAPES if "tokens" in shape.kind]
-    assert in_short(claims) == "5 tokens"
-    assert in_short([]) == ""
+    assert summarize_claims(claims) == "5 tokens"
+    assert summarize_claims([]) == ""
 
 
 def test_blocks_repeat_for_a_seed_and_differ_between_seeds():
-    assert list(block(1, 2)) == list(block(1, 2))
-    assert list(block(1, 2)) != list(block(2, 2))
-    assert list(block(1, 2)) != list(block(1, 3))
+    assert list(generate_block(1, 2)) == list(generate_block(1, 2))
+    assert list(generate_block(1, 2)) != list(generate_block(2, 2))
+    assert list(generate_block(1, 2)) != list(generate_block(1, 3))
 
 
 def test_mined_words_become_inputs():
     word = b"allow_partial_xyz"
-    assert any(word in raw for raw in islice(block(0, 0, [word] * 50), 900))
+    assert any(word in raw for raw in islice(generate_block(0, 0, [word] * 50), 900))
 
 
 def test_batches_are_bounded_in_number_and_bytes():
-    made = list(batches([b"x" * 300_000] * 5 + [b"1"] * 5_000))
+    made = list(split_batches([b"x" * 300_000] * 5 + [b"1"] * 5_000))
     assert sum(map(len, made)) == 5_005
     assert max(map(len, made)) <= 2_048
     assert max(sum(map(len, held)) for held in made) < 1_000_000
@@ -107,7 +111,7 @@ def test_batches_are_bounded_in_number_and_bytes():
 
 def test_traffic_comes_before_anything_generated(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(b'{"id":1}\n\n{"id":2}\n')
-    first = next(stream(Origin(corpus=(tmp_path,), crashes=tmp_path / "none")))
+    first = next(generate_batches(Origin(corpus=(tmp_path,), crashes=tmp_path / "none")))
     assert (first.stage, list(first.inputs)) == ("traffic", [b'{"id":1}', b'{"id":2}'])
 
 
@@ -118,9 +122,9 @@ def test_files_transcripts_and_json_lines_are_read(tmp_path):
         "< {'b'}\\n\n< [1 (no LF)\n> aa ... 9,999 bytes\nending x\n"
     )
     (tmp_path / ".hidden").write_bytes(b"no")
-    assert list(traffic([tmp_path / "whole.json"])) == [b'{\n"a": 1}\n', b"{", b'"a": 1}']
-    assert list(traffic([tmp_path / "x.transcript"])) == [b'{"a":"\xff"}', b"{'b'}", b"[1"]
-    assert len(list(traffic([tmp_path]))) == 6
+    assert list(read_traffic([tmp_path / "whole.json"])) == [b'{\n"a": 1}\n', b"{", b'"a": 1}']
+    assert list(read_traffic([tmp_path / "x.transcript"])) == [b'{"a":"\xff"}', b"{'b'}", b"[1"]
+    assert len(list(read_traffic([tmp_path]))) == 6
 
 
 @pytest.mark.parametrize(
@@ -129,44 +133,44 @@ def test_files_transcripts_and_json_lines_are_read(tmp_path):
 def test_a_line_of_a_transcript_that_gate_did_not_write_is_left_out_and_counted(tmp_path, line):
     (tmp_path / "x.transcript").write_text(f"> {line}\n> 1\\n\n< \\x00\\'\n# \\\n")
     (tmp_path / "x.txt").write_text("> \\\n")
-    assert list(traffic([tmp_path / "x.transcript"])) == [b"1", b"\0'"]
-    assert unreadable([tmp_path]) == 1
+    assert list(read_traffic([tmp_path / "x.transcript"])) == [b"1", b"\0'"]
+    assert count_unreadable_lines([tmp_path]) == 1
 
 
 def test_every_byte_of_a_transcript_is_read_as_gate_shows_it(tmp_path):
     raw = bytes(byte for byte in range(256) if byte != 10) + b"'\""
     (tmp_path / "x.transcript").write_text(f"> {repr(raw)[2:-1]} (no LF)\n")
-    assert list(traffic([tmp_path])) == [raw]
-    assert unreadable([tmp_path]) == 0
+    assert list(read_traffic([tmp_path])) == [raw]
+    assert count_unreadable_lines([tmp_path]) == 0
 
 
 def test_a_corpus_that_is_not_there_is_named(tmp_path):
     with pytest.raises(UsageError, match="no corpus at"):
-        list(traffic([tmp_path / "none"]))
+        list(read_traffic([tmp_path / "none"]))
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(UsageError, match="neither file nor folder"):
-        list(traffic([tmp_path / "fifo"]))
+        list(read_traffic([tmp_path / "fifo"]))
 
 
 def test_reproducers_are_given_whole_and_by_line(tmp_path):
     (tmp_path / "agreement").mkdir()
     (tmp_path / "agreement" / "x.frame").write_bytes(b"1\n2\n")
-    assert list(reproducers(tmp_path)) == [b"1\n2\n", b"1", b"2", b""]
+    assert list(read_reproducers(tmp_path)) == [b"1\n2\n", b"1", b"2", b""]
 
 
 @pytest.mark.parametrize(
     "raw", [b"", b"1", b"[" * 995 + b"]" * 995, b'{"a":' * 40 + b"1" + b"}" * 40, bytes(range(256))]
 )
 def test_notation_of_inputs_comes_back(raw):
-    assert parse(spelled(raw)) == raw
+    assert parse_hex(format_hex(raw)) == raw
 
 
 def test_repetitions_are_counted_in_notation():
-    assert readable(b"[" * 995 + b"]" * 995) == "b'[' * 995 + b']' * 995"
-    assert spelled(b"[" * 995 + b"]" * 995) == "5b*995+5d*995"
+    assert format_readable(b"[" * 995 + b"]" * 995) == "b'[' * 995 + b']' * 995"
+    assert format_hex(b"[" * 995 + b"]" * 995) == "5b*995+5d*995"
 
 
 @pytest.mark.parametrize("text", ["xyz", "5b*", "5", "5b*99999999", "5b+"])
 def test_notation_that_is_wrong_or_too_large_is_refused(text):
     with pytest.raises(UsageError):
-        parse(text)
+        parse_hex(text)

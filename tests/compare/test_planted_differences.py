@@ -77,7 +77,7 @@ PLANTED = {
 def test_planted_difference_is_found_named_and_shrunk(fault, every):
     read, name, size = PLANTED[fault]
     (pair,) = explored(plain, read, every=every).pairs
-    found = {entry.name: entry for entry in pair.ledger.ordered()}
+    found = {entry.name: entry for entry in pair.ledger.sort_classes()}
     assert name in found, sorted(found)
     assert len(found[name].item.raw) <= size, found[name].item.raw
     assert found[name].count > 0
@@ -106,7 +106,7 @@ def test_new_error_type_is_one_class_with_the_empty_input(every):
         return seen if seen.kind == "accept" else Observation(seen.kind, b"", "toy.NewError")
 
     (pair,) = explored(plain, renamed, every=every[:4]).pairs
-    names = [entry.name for entry in pair.ledger.ordered()]
+    names = [entry.name for entry in pair.ledger.sort_classes()]
     assert "any: error-type toy.DecodeError -> toy.NewError" in names
     (entry,) = [e for e in pair.ledger.entries if e.old.error == "toy.DecodeError"]
     assert entry.item.raw == b""
@@ -116,7 +116,7 @@ def test_new_error_type_is_one_class_with_the_empty_input(every):
 def test_all_pairs_of_three_sides_are_compared(every):
     nan = PLANTED["no NaN"][0]
     explorer = explored(plain, plain, nan, every=every[:2])
-    classes = {(p.old, p.new): [e.effect for e in p.ledger.ordered()] for p in explorer.pairs}
+    classes = {(p.old, p.new): [e.effect for e in p.ledger.sort_classes()] for p in explorer.pairs}
     assert classes[0, 1] == []
     assert set(classes[0, 2]) == set(classes[1, 2]) == {"newly-rejected"}
 
@@ -128,7 +128,9 @@ def test_what_kills_again_and_again_is_left_out_and_never_claimed():
     explorer = explored(
         plain, killer, every=[*batches_, Batch("exhaustive", [b"1"], "shape", last=True)]
     )
-    assert [entry.name for entry in explorer.pairs[0].ledger.ordered()] == ["invalid-utf8: dies"]
+    assert [entry.name for entry in explorer.pairs[0].ledger.sort_classes()] == [
+        "invalid-utf8: dies"
+    ]
     assert explorer.tally.left_out >= 1_000
     assert explorer.tally.claims == []
 
@@ -162,9 +164,9 @@ def test_a_reader_with_a_memory_is_asked_again_in_a_new_process():
     seen = Observation("accept", b"N"), Observation("reject", b"", "toy.DecodeError")
     same = seen[0], seen[0]
     ledger.look = lambda raws, form: [seen if fresh else same for _ in raws]
-    entry = ledger.note(Item(b"null"), *seen)
+    entry = ledger.add_difference(Item(b"null"), *seen)
     assert fresh == [1]
     assert entry is not None
     ledger.look = lambda raws, form: [same for _ in raws]
-    assert ledger.note(Item(b'"\xff"'), *seen) is None
+    assert ledger.add_difference(Item(b'"\xff"'), *seen) is None
     assert ledger.unsteady == 1

@@ -9,9 +9,9 @@ import pytest
 
 from tests.compare.fakes import known_inputs
 from tests.environments.absence import skip_where_absent
-from wirefence.fuzz.compare.run import Budget, Explorer
-from wirefence.fuzz.compare.serialization import written
-from wirefence.fuzz.compare.sides import team
+from wirefence.fuzz.compare.run import Budget, Comparison
+from wirefence.fuzz.compare.serialization import compare_writing
+from wirefence.fuzz.compare.sides import start_team
 from wirefence.targets.environments import prepare
 from wirefence.targets.errors import TargetError
 
@@ -29,11 +29,11 @@ def _sides(old, new):
 @contextmanager
 def _explored(old, new):
     """The differences of two sides, and the sides."""
-    with team(_sides(old, new), 1) as hired:
-        explorer = Explorer(hired, Budget(60.0))
-        explorer._explore(iter(known_inputs(MOST)))
+    with start_team(_sides(old, new), 1) as hired:
+        explorer = Comparison(hired, Budget(60.0))
+        explorer._run_batches(iter(known_inputs(MOST)))
         (pair,) = explorer.pairs
-        pair.ledger.polish(5.0)
+        pair.ledger.shrink_rest(5.0)
         yield pair.ledger, hired
 
 
@@ -48,14 +48,14 @@ def _explored(old, new):
 )
 def test_known_change_is_found_named_and_shrunk(old, new, name, size):
     with _explored(old, new) as (ledger, _):
-        found = {entry.name: entry for entry in ledger.ordered()}
+        found = {entry.name: entry for entry in ledger.sort_classes()}
     assert name in found, sorted(found)
     assert len(found[name].item.raw) <= size
 
 
 def test_a_change_of_messages_alone_is_no_change():
     with _explored("orjson==3.10.0", "orjson==3.13.0") as (ledger, hired):
-        writings = written(hired, 0, 1)
+        writings = compare_writing(hired, 0, 1)
     assert not ledger.entries
     assert ledger.messages > 0
     assert writings is not None
@@ -65,6 +65,6 @@ def test_a_change_of_messages_alone_is_no_change():
 @pytest.mark.parametrize("spec", ["json", "orjson", "simplejson", "msgspec", "ujson"])
 def test_identical_versions_never_differ(spec):
     with _explored(spec, spec) as (ledger, hired):
-        writings = written(hired, 0, 1)
+        writings = compare_writing(hired, 0, 1)
     assert (ledger.entries, ledger.messages, ledger.unsteady) == ([], 0, 0)
     assert writings is None or (writings.classes, writings.spelled) == ({}, 0)

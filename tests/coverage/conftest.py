@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.coverage.process import executable
-from wirefence.fuzz.coverage.target_settings import Orders, environment
+from wirefence.fuzz.coverage.process import find_executable
+from wirefence.fuzz.coverage.target_settings import TargetSettings, encode_settings
 
 HOSTILE = r'''
 """Gateways that are healthy until a line feed comes (every session has one)."""
@@ -69,10 +69,10 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def target(hostile: Path) -> Target:
     """Run a libFuzzer target as OSS-Fuzz would, in an empty folder."""
 
-    def run(name: str, *arguments: str, orders: Orders | None = None) -> Ran:
-        variables = environment(orders) if orders else {}
+    def run(name: str, *arguments: str, orders: TargetSettings | None = None) -> Ran:
+        variables = encode_settings(orders) if orders else {}
         done = subprocess.run(
-            [sys.executable, str(executable(name)), *arguments],
+            [sys.executable, str(find_executable(name)), *arguments],
             env={**os.environ, **variables},
             cwd=hostile,
             stdin=subprocess.DEVNULL,

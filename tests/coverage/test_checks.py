@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from wirefence.fuzz.coverage.checks import NAMES, check_of, cuts_of, version_of
+from wirefence.fuzz.coverage.checks import NAMES, choose_cuts, find_version, make_check
 from wirefence.fuzz.coverage.mutator import Mutator
-from wirefence.fuzz.coverage.process import seeds_of
+from wirefence.fuzz.coverage.process import find_seeds
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
@@ -22,7 +22,7 @@ def scramble(data: bytes, most: int) -> bytes:
 
 def seeds(name: str) -> list[bytes]:
     """The committed seed corpus of a target."""
-    return [path.read_bytes() for path in sorted(seeds_of(name).iterdir())]
+    return [path.read_bytes() for path in sorted(find_seeds(name).iterdir())]
 
 
 def nothing(_: object) -> None:
@@ -31,11 +31,11 @@ def nothing(_: object) -> None:
 
 def played(name: str, targets: list[str], budget: int) -> list[Finding]:
     """What a target shows of mutations that grow from nothing."""
-    check = check_of(name, targets, nothing)
+    check = make_check(name, targets, nothing)
     mutator, source = Mutator(check.form, scramble, seed=1), random.Random(1)
     corpus, found = [b"\n"], []
     for _ in range(budget):
-        corpus.append(mutator.cross(source.choice(corpus), source.choice(corpus), 4_096))
+        corpus.append(mutator.cross_inputs(source.choice(corpus), source.choice(corpus), 4_096))
         found += check(corpus[-1])
     return found
 
@@ -59,29 +59,29 @@ def test_healthy_targets_show_nothing(name: str, targets: list[str]) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_version_is_the_first_that_the_input_names(version: str) -> None:
     named = b'{"protocolVersion" : "%b"}{"protocolVersion":"2024-11-05"}' % version.encode()
-    assert version_of(named) == version
-    assert version_of(b'{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}') == "2026-07-28"
+    assert find_version(named) == version
+    assert find_version(b'{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}') == "2026-07-28"
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b'{"protocolVersion":"1999-01-01"}'])
 def test_without_a_known_version_it_is_the_last_with_a_handshake(data: bytes) -> None:
-    assert version_of(data) == "2025-11-25"
+    assert find_version(data) == "2025-11-25"
 
 
 def test_cuts_are_a_function_of_the_bytes_and_of_every_kind() -> None:
     inputs_ = [b"%d" % n * 9 for n in range(200)]
-    cuts = [cuts_of(each) for each in inputs_]
-    assert cuts == [cuts_of(each) for each in inputs_]
+    cuts = [choose_cuts(each) for each in inputs_]
+    assert cuts == [choose_cuts(each) for each in inputs_]
     assert [] in cuts
     assert any(len(c) == len(d) - 1 for c, d in zip(cuts, inputs_, strict=True))
     assert any(0 < len(c) < 4 for c in cuts)
-    assert cuts_of(b"") == cuts_of(b"a") == []
+    assert choose_cuts(b"") == choose_cuts(b"a") == []
     for data, places in zip(inputs_, cuts, strict=True):
         assert list(case_from_bytes(data, cuts=places).cuts) == places
 
 
 def test_two_calls_of_one_action_are_no_finding() -> None:
-    check = check_of("fuzz_gateway", ["planted:healthy"], nothing)
+    check = make_check("fuzz_gateway", ["planted:healthy"], nothing)
     call = (
         b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"record",'
         b'"arguments":{"%b":"same"}}}\n'
@@ -94,7 +94,7 @@ def test_two_calls_of_one_action_are_no_finding() -> None:
 
 
 def test_a_parser_that_ends_the_process_by_exit_goes_on_to_the_caller() -> None:
-    check = check_of("fuzz_parsers", ["json", "orjson"], nothing)
+    check = make_check("fuzz_parsers", ["json", "orjson"], nothing)
     check._rows[0] = (lambda _: exec("raise SystemExit(4)"), (ValueError,))
     with pytest.raises(SystemExit):
         check(b"[]")
@@ -112,12 +112,12 @@ def test_a_parser_that_ends_the_process_by_exit_goes_on_to_the_caller() -> None:
 )
 def test_names_that_mean_nothing_are_a_usage_error(name: str, targets: list[str]) -> None:
     with pytest.raises(UsageError):
-        check_of(name, targets, nothing)
+        make_check(name, targets, nothing)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_seeds_run_clean(name) -> None:
-    check = check_of(name, [], nothing)
+    check = make_check(name, [], nothing)
     found: list[Finding] = [each for data in seeds(name) for each in check(data)]
     assert found == []
     assert check.valid == len(seeds(name)) > 0

@@ -15,11 +15,18 @@ import pytest
 
 from wirefence.fuzz.cli import cli
 from wirefence.fuzz.commands import fuzz as fuzz_command
-from wirefence.fuzz.coverage.explore import Pool, Request, explore
+from wirefence.fuzz.coverage.explore import FuzzRequest, ProcessPool, run_fuzz_target
 from wirefence.fuzz.coverage.inflight_marker import Sighting
 from wirefence.fuzz.coverage.process import Progress
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.examination.events import Event, Explored, Finished, Found, Started, Tally
+from wirefence.fuzz.examination.events import (
+    CoverageProgress,
+    Event,
+    Finished,
+    Found,
+    Started,
+    Tally,
+)
 from wirefence.fuzz.store.store import Store, read_case
 from wirefence.targets.errors import TargetError
 
@@ -45,8 +52,8 @@ def stop_at(events: list[Event], wanted: type, count: int = 1):
     return listen
 
 
-def request(folder: Path, target: str, **more) -> Request:
-    return Request(
+def request(folder: Path, target: str, **more) -> FuzzRequest:
+    return FuzzRequest(
         "fuzz_gateway", folder / "corpus", folder / "out", (target,), seconds=GUARD, **more
     )
 
@@ -56,20 +63,20 @@ def test_the_figures_of_a_process_that_died_are_kept(tmp_path: Path, monkeypatch
         code, text = -9, ""
         progress = Progress(Sighting(begun=8, ended=7, valid=5, calls=3, running=b"x"))
 
-        def look(self) -> Progress:
+        def read_progress(self) -> Progress:
             return self.progress
 
-        def victim(self) -> None:
+        def find_deadly_input(self) -> None:
             return None
 
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr(Pool, "start", lambda pool: pool.running.append(Gone()))
-    pool = Pool(request(tmp_path, "planted:healthy"))
+    monkeypatch.setattr(ProcessPool, "start_process", lambda pool: pool.running.append(Gone()))
+    pool = ProcessPool(request(tmp_path, "planted:healthy"))
     for count in (1, 2, 3):
-        pool.start() if count == 1 else pool.look()
-        said = pool.explored(1.0, 0)
+        pool.start_process() if count == 1 else pool.replace_dead()
+        said = pool.sum_progress(1.0, 0)
         assert (said.executions, said.valid, said.calls) == (7 * count, 5 * count, 3 * count)
 
 
@@ -84,7 +91,7 @@ def test_a_death_is_filed_with_its_input_and_fuzzing_goes_on(
     hostile: Path, target: str, kind: str
 ) -> None:
     events: list[Event] = []
-    explore(request(hostile, target), stop_at(events, Found))
+    run_fuzz_target(request(hostile, target), stop_at(events, Found))
     (found,) = [each for each in events if isinstance(each, Found)]
     assert found.finding.signature.startswith(f"{target}|liveness|{kind}")
     assert found.case.data.count(b"\n") > 3
@@ -94,7 +101,7 @@ def test_a_death_is_filed_with_its_input_and_fuzzing_goes_on(
 
 def test_a_hang_is_ended_after_the_patience_and_filed(hostile: Path) -> None:
     events: list[Event] = []
-    explore(request(hostile, "hostile:hangs", patience=3.0), stop_at(events, Found))
+    run_fuzz_target(request(hostile, "hostile:hangs", patience=3.0), stop_at(events, Found))
     (found,) = [each for each in events if isinstance(each, Found)]
     assert found.finding.signature == "hostile:hangs|liveness|live-hang|process"
 
@@ -102,8 +109,8 @@ def test_a_hang_is_ended_after_the_patience_and_filed(hostile: Path) -> None:
 def test_known_signatures_are_no_news_and_time_ends_the_run(hostile: Path) -> None:
     events: list[Event] = []
     known = frozenset({"hostile:leaves|liveness|live-crash|exit"})
-    found = explore(
-        Request(
+    found = run_fuzz_target(
+        FuzzRequest(
             "fuzz_gateway",
             hostile / "corpus",
             hostile / "out",
@@ -124,15 +131,15 @@ def test_a_corpus_that_cannot_be_written_is_told(hostile: Path, place: str) -> N
     (hostile / "file").touch()
     asked = replace(request(hostile, "planted:healthy"), corpus=hostile / place)
     with pytest.raises(UsageError, match="cannot write to the corpus"):
-        explore(asked, lambda _: None)
+        run_fuzz_target(asked, lambda _: None)
 
 
 def test_inputs_that_are_cut_are_counted(
     hostile: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ran = Explored("t", 1.0, 1, 1, 1, 1, 1, 1, 0)
+    ran = CoverageProgress("t", 1.0, 1, 1, 1, 1, 1, 1, 0)
     monkeypatch.setattr(
-        fuzz_command, "_run", lambda _: (Finished(1.0, Tally(), 0, "done", (ran,)), [])
+        fuzz_command, "_run_fuzzing", lambda _: (Finished(1.0, Tally(), 0, "done", (ran,)), [])
     )
     words = ["fuzz_parsers", "--corpus", str(hostile / "corpus"), "--target", "json"]
     (hostile / "corpus").mkdir()
@@ -141,16 +148,16 @@ def test_inputs_that_are_cut_are_counted(
         fuzz_command.command.main(words, standalone_mode=False)
     said = capsys.readouterr().err.splitlines()
     assert [line.partition(";")[0] for line in said] == [
-        "wirefence: 1 input has more than 2,048 bytes and is read up to there",
-        "wirefence: 2 inputs have more than 2,048 bytes and are read up to there",
+        "wirefence: 1 input has more than 2,048 bytes and is cut there",
+        "wirefence: 2 inputs have more than 2,048 bytes and are cut there",
     ]
 
 
 def test_a_target_that_cannot_start_is_told(hostile: Path) -> None:
     with pytest.raises(UsageError):
-        explore(request(hostile, "planted:nonsense"), lambda _: None)
+        run_fuzz_target(request(hostile, "planted:nonsense"), lambda _: None)
     with pytest.raises((UsageError, TargetError)):
-        explore(request(hostile, "hostile:absent"), lambda _: None)
+        run_fuzz_target(request(hostile, "hostile:absent"), lambda _: None)
 
 
 def running(word: str) -> list[int]:
@@ -193,7 +200,7 @@ def test_sigkill_loses_nothing_that_was_saved_and_a_second_start_resumes(hostile
         first.wait()
     # Its children see the pipe close, and end too.
     until(lambda: not running(str(corpus)))
-    saved, inputs = Store(out).signatures(), len(list(corpus.iterdir()))
+    saved, inputs = Store(out).read_signatures(), len(list(corpus.iterdir()))
     assert "planted:acts-twice|non-action|act-twice" in saved
     for path in out.glob("*/*.json"):
         data = path.with_suffix(".frame").read_bytes()
@@ -202,29 +209,30 @@ def test_sigkill_loses_nothing_that_was_saved_and_a_second_start_resumes(hostile
     wanted = min(8, inputs // 4)
 
     def until_it_has_its_corpus(event: Event) -> None:
-        had = any(isinstance(each, Explored) and each.corpus >= wanted for each in events)
+        had = any(isinstance(each, CoverageProgress) and each.corpus >= wanted for each in events)
         events.append(event)
-        if isinstance(event, Explored) and event.corpus >= wanted and not had:
+        if isinstance(event, CoverageProgress) and event.corpus >= wanted and not had:
             raise KeyboardInterrupt
 
     targets = ("planted:acts-twice",)
-    second = Request("fuzz_session", corpus, out, targets, seconds=GUARD, seed=2)
-    explore(second, until_it_has_its_corpus)
+    second = FuzzRequest("fuzz_session", corpus, out, targets, seconds=GUARD, seed=2)
+    run_fuzz_target(second, until_it_has_its_corpus)
     end = events[-1]
     assert isinstance(end, Finished)
     assert end.reason == "interrupted"
     found = {each.finding.signature for each in events if isinstance(each, Found)}
     assert not found & saved
-    assert Store(out).signatures() >= saved
+    assert Store(out).read_signatures() >= saved
 
 
 PARENT = """
 import sys, time
 from pathlib import Path
-from wirefence.fuzz.coverage.target_settings import Orders
-from wirefence.fuzz.coverage.process import Job, Process
-process = Process(Job("fuzz_gateway", Orders(targets=("planted:healthy",)), Path(sys.argv[1])))
-while not process.look().sighting.begun:
+from wirefence.fuzz.coverage.target_settings import TargetSettings
+from wirefence.fuzz.coverage.process import FuzzProcess, Job
+settings = TargetSettings(targets=("planted:healthy",))
+process = FuzzProcess(Job("fuzz_gateway", settings, Path(sys.argv[1])))
+while not process.read_progress().sighting.begun:
     time.sleep(0.1)
 process.pause()
 print(process.pid, flush=True)
@@ -255,11 +263,11 @@ def test_figures_are_told_while_it_runs(hostile: Path) -> None:
 
     def listen(event: Event) -> None:
         events.append(event)
-        if isinstance(event, Explored) and event.edges and event.calls and not enough:
+        if isinstance(event, CoverageProgress) and event.edges and event.calls and not enough:
             enough.append(event)
             raise KeyboardInterrupt
 
-    explore(request(hostile, "planted:healthy"), listen)
+    run_fuzz_target(request(hostile, "planted:healthy"), listen)
     assert enough
     end = events[-1]
     assert isinstance(end, Finished)
@@ -272,9 +280,9 @@ def test_figures_are_told_while_it_runs(hostile: Path) -> None:
 def test_a_time_too_short_for_any_input_is_no_clean_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    figures = Explored("fuzz_parsers", 1.0, 0, 0, 0, 0, 0, 0, 0)
+    figures = CoverageProgress("fuzz_parsers", 1.0, 0, 0, 0, 0, 0, 0, 0)
     end = Finished(1.0, Tally(), 0, "done", (figures,))
-    monkeypatch.setattr(fuzz_command, "explore", lambda _request, listener: listener(end))
+    monkeypatch.setattr(fuzz_command, "run_fuzz_target", lambda _request, listener: listener(end))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="no input was run in 1 s; give more --seconds"):
         cli.main(["fuzz", "fuzz_parsers", "--seconds", "1"], standalone_mode=False)

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from wirefence.fuzz.coverage.grammar_stock import Fresh
+from wirefence.fuzz.coverage.grammar_stock import GrammarStock
 from wirefence.fuzz.coverage.line_mutations import LINE_EDITS
 from wirefence.fuzz.coverage.token_tree import is_json, read_tree
-from wirefence.fuzz.coverage.tree_mutations import EDITS, Hand, apply
+from wirefence.fuzz.coverage.tree_mutations import EDITS, EditContext, apply_edits
 from wirefence.strategies.source import RandomSource
 
 MESSAGE = b'{"jsonrpc":"2.0","id":1,"params":{"list":[1,true,"x"],"n":{}}}'
@@ -80,23 +80,27 @@ def test_a_huge_input_has_lines_and_nothing_else() -> None:
 
 
 def test_overlapping_edits_are_not_mixed() -> None:
-    assert apply(b"abcdef", [(0, 4, b"X"), (3, 5, b"Y"), (5, 6, b"")]) == b"abcY"
-    assert apply(b"abc", [(1, 1, b"-"), (2, 2, b"+")]) == b"a-b+c"
+    assert apply_edits(b"abcdef", [(0, 4, b"X"), (3, 5, b"Y"), (5, 6, b"")]) == b"abcY"
+    assert apply_edits(b"abc", [(1, 1, b"-"), (2, 2, b"+")]) == b"a-b+c"
 
 
-def hand(seed: int) -> Hand:
+def hand(seed: int) -> EditContext:
     generator = random.Random(seed)
     donor = read_tree(b'{"donor":["given",2.5]}\n[7]\n')
-    return Hand(generator.random, Fresh(RandomSource(generator)), donor, lambda part: part[::-1])
+    return EditContext(
+        generator.random, GrammarStock(RandomSource(generator)), donor, lambda part: part[::-1]
+    )
 
 
 @pytest.mark.parametrize("edit", dict.fromkeys(EDITS), ids=lambda each: each.__name__)
 def test_each_edit_of_a_document_changes_it_and_leaves_it_json(edit) -> None:
     tree = read_tree(MESSAGE)
-    made = {apply(MESSAGE, [found]) for n in range(120) if (found := edit(tree, hand(n)))}
+    made = {apply_edits(MESSAGE, [found]) for n in range(120) if (found := edit(tree, hand(n)))}
     assert made - {MESSAGE}
     sound = sum(map(is_json, made))
-    least = {"scramble_token": 0.2, "misspell": 0.0, "concatenate": 0.0}.get(edit.__name__, 0.85)
+    least = {"scramble_token": 0.2, "misspell_value": 0.0, "concatenate_value": 0.0}.get(
+        edit.__name__, 0.85
+    )
     assert sound >= len(made) * least
     for nothing in (b"", b"\n", b"x", b'{"a'):
         edit(read_tree(nothing), hand(1))
@@ -106,11 +110,11 @@ def test_each_edit_of_a_document_changes_it_and_leaves_it_json(edit) -> None:
 def test_each_edit_of_lines_leaves_whole_lines(edit) -> None:
     raw = b'{"a":1}\n{"b":2}\n[3]\n'
     tree = read_tree(raw)
-    made = {apply(raw, [found]) for n in range(60) if (found := edit(tree, hand(n)))}
+    made = {apply_edits(raw, [found]) for n in range(60) if (found := edit(tree, hand(n)))}
     assert made - {raw}
     lines = [line for each in made for line in each.splitlines()]
     sound = sum(map(is_json, lines))
     # Two of them edit the inside of a line as well, by all edits of a document.
-    inside = edit.__name__ in ("vary_line", "insert_damaged")
+    inside = edit.__name__ in ("vary_line", "insert_damaged_call")
     assert sound == len(lines) or (inside and sound >= 0.8 * len(lines))
     edit(read_tree(b""), hand(1))

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz.cli import cli
-from wirefence.fuzz.crashes.rerun import Subject, findings_of
-from wirefence.fuzz.store.metadata import describe
+from wirefence.fuzz.crashes.rerun import Subject, find_faults
+from wirefence.fuzz.store.metadata import make_metadata
 from wirefence.fuzz.store.scan import Entry
 from wirefence.fuzz.store.store import Store, case_from_bytes
 
@@ -91,9 +91,9 @@ def filed(
 ) -> Entry:
     """File the first finding of ``data`` whose signature holds ``part``."""
     case = case_from_bytes(data, cuts=list(cuts))
-    found = next(f for f in findings_of(case, Subject(target)) if part in f.signature)
-    metadata = describe(found, case, versions={"library": "1"})
-    return Entry(Store(folder).put(metadata, data), metadata, case)
+    found = next(f for f in find_faults(case, Subject(target)) if part in f.signature)
+    metadata = make_metadata(found, case, versions={"library": "1"})
+    return Entry(Store(folder).write_reproducer(metadata, data), metadata, case)
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.examination.cases import generate_block
 from wirefence.fuzz.examination.examiner import Examiner, GatewayTarget
-from wirefence.fuzz.shrink.pauses import after_every_byte
-from wirefence.fuzz.shrink.shrinker import Reduced, reduce
+from wirefence.fuzz.shrink.pauses import pause_after_every_byte
+from wirefence.fuzz.shrink.shrinker import ShrinkResult, shrink_input
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
@@ -40,7 +40,7 @@ class Form:
         """The bytes to begin with."""
         return self.start.encode("latin-1")
 
-    def reduced(self) -> Reduced:
+    def reduced(self) -> ShrinkResult:
         """What a reduction makes of them now."""
         return _reduced(BY_NAME[self.fault], self.found(), self.kind, pauses=self.pauses)
 
@@ -61,17 +61,17 @@ def kind_of(found: Finding) -> str:
     return found.signature.partition("|")[2]
 
 
-def _reduced(planted: Planted, data: bytes, kind: str, *, pauses: bool) -> Reduced:
-    return reduce(data, _shows(planted, kind, pauses=pauses))
+def _reduced(planted: Planted, data: bytes, kind: str, *, pauses: bool) -> ShrinkResult:
+    return shrink_input(data, _shows(planted, kind, pauses=pauses))
 
 
 def _shows(planted: Planted, kind: str, *, pauses: bool) -> Callable[[bytes], bool]:
     made = examiner(planted)
 
     def shows(data: bytes) -> bool:
-        cuts = list(after_every_byte(data)) if pauses else []
+        cuts = list(pause_after_every_byte(data)) if pauses else []
         case = case_from_bytes(data, protocol=planted.version, cuts=cuts)
-        return any(kind_of(found) == kind for found in made.examine(case))
+        return any(kind_of(found) == kind for found in made.examine_case(case))
 
     return shows
 
@@ -79,8 +79,8 @@ def _shows(planted: Planted, kind: str, *, pauses: bool) -> Callable[[bytes], bo
 def _starts(planted: Planted) -> Iterator[tuple[Case, Finding]]:
     made = examiner(planted)
     for number in range(_BLOCKS):
-        for case in block(_SEED, number, (planted.version,)):
-            for found in made.examine(case):
+        for case in generate_block(_SEED, number, (planted.version,)):
+            for found in made.examine_case(case):
                 if found.rule in planted.breaks:
                     yield case, found
 

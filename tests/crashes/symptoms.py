@@ -21,10 +21,10 @@ from pathlib import Path
 from wirefence.fuzz.crashes.bucket import Asker, faults_of, sort
 from wirefence.fuzz.errors import FOUND, NOTHING
 from wirefence.fuzz.examination.examiner import Examiner, GatewayTarget
-from wirefence.fuzz.shrink.ordering import order
-from wirefence.fuzz.shrink.pauses import after_every_byte
-from wirefence.fuzz.store.metadata import describe
-from wirefence.fuzz.store.scan import Entry, scan
+from wirefence.fuzz.shrink.ordering import simplicity_key
+from wirefence.fuzz.shrink.pauses import pause_after_every_byte
+from wirefence.fuzz.store.metadata import make_metadata
+from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import VERSIONS, Case
@@ -105,7 +105,7 @@ def cases(fault: str) -> list[Case]:
         for short, whole in _SHORT.items():
             text = text.replace(short, whole)
         data = text.encode("latin-1")
-        cuts = after_every_byte(data) if "pauses" in marks else ()
+        cuts = pause_after_every_byte(data) if "pauses" in marks else ()
         version = next((each for each in VERSIONS if each in marks), BY_NAME[fault].version)
         made.append(case_from_bytes(data, protocol=version, cuts=list(cuts)))
     return made
@@ -119,32 +119,32 @@ class Subject:
         self.examiner = Examiner((), [[GatewayTarget(target, planted.factory, planted.policy)]])
 
     def run(self, _entry: Entry, tried: Sequence[Case]) -> list[Collection[Finding]]:
-        return [self.examiner.examine(case) for case in tried]
+        return [self.examiner.examine_case(case) for case in tried]
 
     def entries(self, tried: Iterable[Case]) -> list[Entry]:
         """The smallest case for each signature that any of them shows."""
         best: dict[str, tuple[Finding, Case]] = {}
         for case in tried:
-            for found in self.examiner.examine(case):
+            for found in self.examiner.examine_case(case):
                 old = best.get(found.signature)
-                if old is None or order(case.data) < order(old[1].data):
+                if old is None or simplicity_key(case.data) < simplicity_key(old[1].data):
                     best[found.signature] = found, case
         return [
-            Entry(Path(f"x-{place}.frame"), describe(found, case, versions={}), case)
+            Entry(Path(f"x-{place}.frame"), make_metadata(found, case, versions={}), case)
             for place, (found, case) in enumerate(best.values())
         ]
 
     def files(self, tried: Iterable[Case]) -> list[str]:
         """The names of the faults that become a file each."""
         entries = self.entries(tried)
-        taken, _ = sort(entries, [], lambda e: self.examiner.examine(e.case), self.run)
+        taken, _ = sort(entries, [], lambda e: self.examiner.examine_case(e.case), self.run)
         names = faults_of(entries, Asker(self.run))
         return [names[entry.metadata.signature].partition("|")[2] for entry in taken]
 
 
 def _chosen(fault: str, found: Iterable[Case]) -> list[list[str]]:
     chosen = []
-    for case in sorted(found, key=lambda case: order(case.data)):
+    for case in sorted(found, key=lambda case: simplicity_key(case.data)):
         text = case.data.decode("latin-1")
         for short, whole in _SHORT.items():
             text = text.replace(whole, short)
@@ -177,7 +177,7 @@ def make(folder: Path, faults: Iterable[str], cases: int = _CASES) -> dict[str, 
     """The rows of some faults, from their stores below ``folder``."""
     made = {}
     for fault in faults:
-        found = scan(_store(folder / fault, cases), findings=True).entries
+        found = scan_folder(_store(folder / fault, cases), findings=True).entries
         chosen = _chosen(fault, (entry.case for entry in found))
         made[fault] = chosen + [row for row in ADDED.get(fault, []) if row not in chosen]
         sys.stderr.write(f"{fault}: {len(made[fault])} of {len(found)}\n")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.crashes.conftest import Git, Wirefence, filed, noisy
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store.scan import scan
+from wirefence.fuzz.store.scan import scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import finding
 
@@ -28,7 +28,7 @@ def test_findings_become_one_commit_with_an_index(here, git: Git, wirefence: Wir
     message = git("log", "-1", "--format=%B")
     assert message.startswith("Reproduce 2 faults")
     assert one.id in message
-    assert {e.id for e in scan(here / "crashes").entries} == {one.id, two.id}
+    assert {e.id for e in scan_folder(here / "crashes").entries} == {one.id, two.id}
     assert two.id in (here / "crashes/INDEX.md").read_text()
     assert wirefence("crashes", "list").code == 0
 
@@ -59,7 +59,7 @@ def test_what_is_known_is_refused(here, git: Git, wirefence: Wirefence):
 
 def test_what_does_not_replay_is_refused(here, git: Git, wirefence: Wirefence):
     found = finding("agreement", "agree-accept", "parser:ujson", "accepts: nan", "x")
-    Store(here / FINDINGS).save(found, case_from_bytes(b"1"), versions={})
+    Store(here / FINDINGS).save_finding(found, case_from_bytes(b"1"), versions={})
     ran = wirefence("crashes", "commit")
     assert ran.code == 1
     assert "does not replay in a fresh process" in ran.out
@@ -96,7 +96,7 @@ def test_a_hook_that_refuses_is_told_and_nothing_changes(here, git: Git, wirefen
 def test_without_a_repository_it_says_so_before_any_work(here, wirefence: Wirefence, monkeypatch):
     filed(here / FINDINGS, b"NaN", "parser:ujson", "nan")
     monkeypatch.setattr(
-        "wirefence.fuzz.commands.crashes.sort_out", lambda *_, **__: pytest.fail("worked")
+        "wirefence.fuzz.commands.crashes.select_for_commit", lambda *_, **__: pytest.fail("worked")
     )
     with pytest.raises(UsageError, match="git"):
         wirefence("crashes", "commit")
@@ -120,7 +120,7 @@ def test_killed_at_any_moment_the_tree_is_clean_and_the_next_call_commits(
     wirefence("crashes", "commit")
     assert git("status", "--porcelain") == ""
     assert git("rev-list", "--count", "HEAD") == "2"
-    assert len(scan(here / "crashes").entries) == 1
+    assert len(scan_folder(here / "crashes").entries) == 1
 
 
 def test_a_file_handed_in_is_minimized_filed_and_committed(here, git: Git, wirefence: Wirefence):
@@ -129,7 +129,7 @@ def test_a_file_handed_in_is_minimized_filed_and_committed(here, git: Git, wiref
         "crashes", "add", "handed.bin", "--target", "parser:ujson", "--status", "upstream"
     )
     assert ran.code == 0
-    (entry,) = scan(here / "crashes").entries
+    (entry,) = scan_folder(here / "crashes").entries
     assert (entry.case.data, entry.metadata.status) == (b"NaN", "upstream")
     assert "ujson" in entry.metadata.versions
     again = wirefence("crashes", "add", "handed.bin", "--target", "parser:ujson")
@@ -141,6 +141,6 @@ def test_a_file_handed_in_is_minimized_filed_and_committed(here, git: Git, wiref
 def test_how_all_parsers_split_is_filed_as_one(here, wirefence: Wirefence):
     (here / "x").write_bytes(b'{"a": 1, "b": [1,]}')
     assert wirefence("crashes", "add", "x", "--target", "parsers", "--status", "upstream").code == 0
-    (entry,) = scan(here / "crashes").entries
+    (entry,) = scan_folder(here / "crashes").entries
     assert entry.case.data == b"[0,]"
     assert "accepts=rapidjson[relaxed]" in entry.metadata.signature

@@ -13,10 +13,15 @@ import pytest
 from tests.crashes.conftest import CALL, HANDSHAKE
 from tests.crashes.test_other_subjects import OPTIONS, SERVER
 from wirefence.fuzz.crashes import warm_server as module
-from wirefence.fuzz.crashes.minimize import Minimized, Terms, _Session, minimize
-from wirefence.fuzz.crashes.rerun import Runners, Subject, findings_of
-from wirefence.fuzz.crashes.warm_server import Living
-from wirefence.fuzz.store.metadata import describe
+from wirefence.fuzz.crashes.minimize import (
+    MinimizeLimits,
+    MinimizeResult,
+    _Session,
+    minimize_reproducer,
+)
+from wirefence.fuzz.crashes.rerun import CaseRunners, Subject, find_faults
+from wirefence.fuzz.crashes.warm_server import WarmServer
+from wirefence.fuzz.store.metadata import make_metadata
 from wirefence.fuzz.store.scan import Entry
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import Finding
@@ -38,17 +43,19 @@ class Told:
         self.said, self.fresh, self.ran = list(said), list(fresh), 0
         self.count = 1
 
-    def shown(self, cases: Sequence[Case], _best: Case, _deadline: float | None) -> list[Any]:
+    def screen_cases(
+        self, cases: Sequence[Case], _best: Case, _deadline: float | None
+    ) -> list[Any]:
         return self.said[: len(cases)]
 
-    def run(self, cases: Sequence[Case]) -> list[list[Finding]]:
+    def run_cases(self, cases: Sequence[Case]) -> list[list[Finding]]:
         self.ran += len(cases)
         return [[WANTED] if self.fresh.pop(0) else [] for _ in cases]
 
 
 def kept(told: Told, count: int = 1, deadline: float | None = None) -> list[bool]:
     told.count = count
-    entry = Entry(Path("x.frame"), describe(WANTED, CASE, versions={}), CASE)
+    entry = Entry(Path("x.frame"), make_metadata(WANTED, CASE, versions={}), CASE)
     session: Any = _Session(entry, Store(Path()), told, lambda *_: None)  # type: ignore[arg-type]
     session.living, session.deadline = told, deadline
     return session.keeps_many([b"%d\n" % n for n in range(len(told.said))])  # type: ignore[no-any-return]
@@ -103,42 +110,42 @@ def asked(monkeypatch: pytest.MonkeyPatch, *answers: list[bool] | TargetError) -
         return said
 
     subject = Subject("server", Launch(("no-such-command",)), options=OPTIONS)
-    made: Any = Living(subject, "liveness", lambda _: True)
+    made: Any = WarmServer(subject, "liveness", lambda _: True)
     made._warm, made._facts = warm, _ = Open(), object()
-    monkeypatch.setattr(Living, "_asked", answer)
+    monkeypatch.setattr(WarmServer, "_screen_trials", answer)
     return made, warm
 
 
 def test_a_server_that_no_longer_shows_the_best_is_replaced_once(monkeypatch):
     made, warm = asked(monkeypatch, [False, False], [True, True])
-    assert made.shown([CASE], CASE) == [True]
+    assert made.screen_cases([CASE], CASE) == [True]
     assert warm.closed == 1
     made, warm = asked(monkeypatch, [False, False], [True, False])
-    assert made.shown([CASE], CASE) == [None]
-    assert made.shown([CASE], CASE) == [None]
+    assert made.screen_cases([CASE], CASE) == [None]
+    assert made.screen_cases([CASE], CASE) == [None]
 
 
 def test_a_server_that_does_not_come_back_and_one_out_of_time_say_nothing(monkeypatch):
     made, _ = asked(monkeypatch, TargetError("gone", "start it"))
-    assert made.shown([CASE], CASE) == [None]
+    assert made.screen_cases([CASE], CASE) == [None]
     made, _ = asked(monkeypatch, [True, True])
-    assert made.shown([CASE], CASE, time.monotonic() - 1) == [None]
+    assert made.screen_cases([CASE], CASE, time.monotonic() - 1) == [None]
 
 
 def test_findings_that_end_or_spoil_a_server_are_not_asked_about():
     subject = Subject("server", Launch(("no-such-command",)), options=OPTIONS)
     for oracle in ("liveness", "session"):
-        with Living(subject, oracle, lambda _: True) as living:
-            assert living.shown([CASE], CASE) == [None]
+        with WarmServer(subject, oracle, lambda _: True) as living:
+            assert living.screen_cases([CASE], CASE) == [None]
     with pytest.raises(TargetError):
-        Living(subject, "reply", lambda _: True)
+        WarmServer(subject, "reply", lambda _: True)
 
 
 def test_numbers_for_ids_are_made_new_and_stay_equal_where_they_were():
     data = b'{"id":1}\n{"id":2,"method":"a"}\n{"id":1}\n{"id":1.0}\n{"id":"1"}\n{"id":0e}\n'
-    made = module._with_other_ids(data, 7)
+    made = module._replace_ids(data, 7)
     assert made == data.replace(b'"id":1}', b'"id":7000000}').replace(b'"id":2', b'"id":7000001')
-    assert module._with_other_ids(data, 8) != made
+    assert module._replace_ids(data, 8) != made
 
 
 @pytest.mark.parametrize(
@@ -153,7 +160,7 @@ def test_numbers_for_ids_are_made_new_and_stay_equal_where_they_were():
 )
 def test_a_handshake_is_left_out_where_it_comes_first_and_whole(data, size):
     judgement = judge_session(data, Contract(policy="continue"))
-    assert module._opening(judgement) == size
+    assert module._find_handshake_end(judgement) == size
 
 
 def test_a_finding_of_a_server_takes_few_processes_and_keeps_its_signature(tmp_path, monkeypatch):
@@ -161,14 +168,18 @@ def test_a_finding_of_a_server_takes_few_processes_and_keeps_its_signature(tmp_p
     launch = Launch((sys.executable, str(SERVER), str(tmp_path / "acts"), "TakesNan"))
     case = case_from_bytes(HANDSHAKE + CALL % (1, 1) + CALL % (2, 2) + NAN)
     subject = Subject("server", launch, options=OPTIONS)
-    found = next(f for f in findings_of(case, subject) if f.oracle == "non-action")
-    metadata = describe(found, case, versions={"s": "1"}, launch=launch, options=OPTIONS)
+    found = next(f for f in find_faults(case, subject) if f.oracle == "non-action")
+    metadata = make_metadata(found, case, versions={"s": "1"}, launch=launch, options=OPTIONS)
     store = Store(tmp_path / "found")
-    entry = Entry(store.put(metadata, case.data), metadata, case)
+    entry = Entry(store.write_reproducer(metadata, case.data), metadata, case)
     fresh = []
-    run = Runners.run
-    monkeypatch.setattr(Runners, "run", lambda self, cases: fresh.extend(cases) or run(self, cases))
-    said: Minimized = minimize(entry, store, Terms(limit=90), lambda *_: None)
+    run = CaseRunners.run_cases
+    monkeypatch.setattr(
+        CaseRunners, "run_cases", lambda self, cases: fresh.extend(cases) or run(self, cases)
+    )
+    said: MinimizeResult = minimize_reproducer(
+        entry, store, MinimizeLimits(limit=90), lambda *_: None
+    )
     assert said.entry.metadata.signature == found.signature
     assert said.entry.case.data.count(b"\n") == 3
     assert len(fresh) < said.executions / 3

@@ -12,20 +12,28 @@ from pathlib import Path
 import pytest
 
 from tests.crashes.conftest import Wirefence, filed, noisy
-from wirefence.fuzz.crashes.minimize import Minimized, Terms, minimize
-from wirefence.fuzz.crashes.replay import CHANGED, FIXED, STILL, exit_code, replay_all
+from wirefence.fuzz.crashes.minimize import MinimizeLimits, MinimizeResult, minimize_reproducer
+from wirefence.fuzz.crashes.replay import (
+    CHANGED,
+    FIXED,
+    STILL,
+    choose_exit_code,
+    replay_reproducers,
+)
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store.metadata import describe
-from wirefence.fuzz.store.scan import Entry, scan
+from wirefence.fuzz.store.metadata import make_metadata
+from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import finding
 from wirefence.targets.errors import TargetError
 
 
-def minimized(entry: Entry, **terms: object) -> Minimized:
+def minimized(entry: Entry, **terms: object) -> MinimizeResult:
     said: list[tuple[int, int]] = []
     store = Store(entry.path.parent.parent)
-    return minimize(entry, store, Terms(**terms), lambda runs, size: said.append((runs, size)))
+    return minimize_reproducer(
+        entry, store, MinimizeLimits(**terms), lambda runs, size: said.append((runs, size))
+    )
 
 
 def test_a_fault_of_parsers_in_a_session_comes_out_as_its_document(here: Path):
@@ -34,8 +42,8 @@ def test_a_fault_of_parsers_in_a_session_comes_out_as_its_document(here: Path):
     assert done.state == "done"
     assert done.entry.case.data == b"NaN"
     assert done.entry.metadata.original_size == len(entry.case.data)
-    assert scan(here / "f").problems == ()
-    assert [each.path for each in scan(here / "f").entries] == [done.entry.path]
+    assert scan_folder(here / "f").problems == ()
+    assert [each.path for each in scan_folder(here / "f").entries] == [done.entry.path]
 
 
 def test_a_fault_of_a_gateway_keeps_its_signature(here: Path):
@@ -50,8 +58,8 @@ def test_a_fault_of_a_gateway_keeps_its_signature(here: Path):
 def test_a_case_that_kills_the_process_is_minimized(here: Path):
     case = case_from_bytes(noisy(b"PIPOISONOISE\n", 4))
     found = finding("liveness", "live-crash", "suspect:kills", "exit 9", "died")
-    metadata = describe(found, case, versions={})
-    entry = Entry(Store(here / "f").put(metadata, case.data), metadata, case)
+    metadata = make_metadata(found, case, versions={})
+    entry = Entry(Store(here / "f").write_reproducer(metadata, case.data), metadata, case)
     done = minimized(entry)
     assert done.entry.case.data == b"POISON"
 
@@ -61,8 +69,8 @@ def test_a_flaky_fault_is_run_often_enough(here: Path):
     found = finding(
         "non-action", "act-unfounded", "suspect:flaky/close", "action name never sent", ""
     )
-    metadata = describe(found, case, versions={})
-    entry = Entry(Store(here / "f").put(metadata, case.data), metadata, case)
+    metadata = make_metadata(found, case, versions={})
+    entry = Entry(Store(here / "f").write_reproducer(metadata, case.data), metadata, case)
     done = minimized(entry, limit=400)
     assert 0 < done.shown < done.trials
     assert done.entry.case.data == b"POISON"
@@ -84,25 +92,25 @@ def test_pauses_go_where_they_do_not_matter(here: Path):
 def test_two_findings_of_one_fault_are_merged(here: Path):
     filed(here / "f", b"[NaN,9007199254740993]", "parser:ujson", "nan")
     filed(here / "f", b"[NaN,1.5]", "parser:ujson", "nan")
-    assert len(scan(here / "f").entries) == 2
-    done = [minimized(entry) for entry in scan(here / "f").entries]
+    assert len(scan_folder(here / "f").entries) == 2
+    done = [minimized(entry) for entry in scan_folder(here / "f").entries]
     assert [each.merged for each in done] == [False, True]
-    (entry,) = scan(here / "f").entries
+    (entry,) = scan_folder(here / "f").entries
     assert entry.case.data == b"NaN"
 
 
 def test_a_finding_that_is_gone_is_left_as_it_was(here: Path, wirefence: Wirefence):
     entry = filed(here / "f", b"[NaN]", "parser:ujson", "nan")
-    gone = describe(
+    gone = make_metadata(
         finding("reply", "reply-code", "planted:healthy-not", "k", "s"), entry.case, versions={}
     )
-    path = Store(here / "g").put(gone, entry.case.data)
+    path = Store(here / "g").write_reproducer(gone, entry.case.data)
     with pytest.raises(TargetError, match="healthy-not"):
         wirefence("minimize", str(path))
-    other = describe(
+    other = make_metadata(
         finding("reply", "reply-code", "parser:ujson", "k", "s"), entry.case, versions={}
     )
-    path = Store(here / "g").put(other, entry.case.data)
+    path = Store(here / "g").write_reproducer(other, entry.case.data)
     ran = wirefence("minimize", str(path))
     assert ran.code == 1
     assert "does not show" in ran.out
@@ -124,12 +132,12 @@ def test_a_folder_without_findings_is_told(here: Path, wirefence: Wirefence):
 def test_out_of_time_keeps_the_best_so_far_and_goes_on_later(here: Path, wirefence: Wirefence):
     entry = filed(here / "f", noisy(b"[NaN]\n", 40), "parser:ujson", "nan")
     ran = wirefence("minimize", str(entry.path), "--limit", "6")
-    assert "call again" in ran.out
-    (half,) = scan(here / "f").entries
+    assert "run it again" in ran.out
+    (half,) = scan_folder(here / "f").entries
     assert 3 < len(half.case.data) < len(entry.case.data)
     assert half.metadata.original_size == len(entry.case.data)
     wirefence("minimize", str(half.path))
-    assert scan(here / "f").entries[0].case.data == b"NaN"
+    assert scan_folder(here / "f").entries[0].case.data == b"NaN"
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
@@ -145,11 +153,11 @@ def test_ended_at_any_moment_nothing_is_lost(here: Path, end: signal.Signals):
     os.kill(process.pid, end)
     _, err = process.communicate(timeout=60)
     assert b"Traceback" not in err
-    shelf = scan(here / "f")
+    shelf = scan_folder(here / "f")
     assert [each for each in shelf.problems if not each.redundant] == []
     (left,) = shelf.entries
     assert len(left.case.data) < len(entry.case.data)
-    assert [each.verdict for each in replay_all([left])] == [STILL]
+    assert [each.verdict for each in replay_reproducers([left])] == [STILL]
 
 
 def test_replay_says_what_became_of_each(here: Path, wirefence: Wirefence):
@@ -168,7 +176,7 @@ def test_replay_says_what_became_of_each(here: Path, wirefence: Wirefence):
 def test_an_open_fault_that_is_gone_asks_to_be_marked(here: Path, wirefence: Wirefence):
     case = case_from_bytes(b"[1]")
     found = finding("agreement", "agree-accept", "parser:ujson", "accepts: nan", "x")
-    Store(here / "crashes").save(found, case, versions={"ujson": "0.1"})
+    Store(here / "crashes").save_finding(found, case, versions={"ujson": "0.1"})
     ran = wirefence("replay")
     assert ran.code == 1
     assert "mark" in ran.out
@@ -178,15 +186,17 @@ def test_an_open_fault_that_is_gone_asks_to_be_marked(here: Path, wirefence: Wir
 def test_another_fault_is_a_change(here: Path):
     entry = filed(here / "f", b"[NaN]", "parser:ujson", "nan")
     changed = Entry(entry.path, entry.metadata, case_from_bytes(b"[-]"))
-    (said,) = replay_all([changed])
+    (said,) = replay_reproducers([changed])
     assert (said.verdict, said.expected, bool(said.seen)) == (CHANGED, False, True)
-    assert exit_code([said]) == 1
+    assert choose_exit_code([said]) == 1
 
 
 def test_what_cannot_be_run_is_an_error_and_exits_2(here: Path, wirefence: Wirefence):
     case = case_from_bytes(b"[1]")
     for target in ("parser:none", "nothing:here", "planted:none"):
-        Store(here / "crashes").save(finding("reply", "r", target, "k", "s"), case, versions={})
+        Store(here / "crashes").save_finding(
+            finding("reply", "r", target, "k", "s"), case, versions={}
+        )
     ran = wirefence("replay")
     assert (ran.code, ran.out.count("ERROR")) == (2, 3)
     with pytest.raises(UsageError):

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from tests.crashes.conftest import CALL, ROOT, Git, Wirefence, filed, noisy
-from wirefence.fuzz.campaign.campaign import Budget, campaign
+from wirefence.fuzz.campaign.campaign import Budget, run_campaign
 from wirefence.fuzz.crashes import nightly as module
-from wirefence.fuzz.crashes.nightly import nightly
-from wirefence.fuzz.crashes.nightly_config import Nightly, load
+from wirefence.fuzz.crashes.nightly import run_nightly
+from wirefence.fuzz.crashes.nightly_config import NightlyConfig, load_config
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.examination.events import Finished, Listener, Tally
 from wirefence.fuzz.examination.plan import Plan
 from wirefence.fuzz.store.metadata import Status
-from wirefence.fuzz.store.scan import scan
+from wirefence.fuzz.store.scan import scan_folder
 from wirefence.fuzz.store.store import Store
 from wirefence.fuzz.store.typed_records import as_content
 
@@ -49,12 +49,12 @@ def configure(folder: Path, seconds: float = 3.0) -> None:
 
 
 def test_the_configuration_of_this_checkout_is_read():
-    assert load(ROOT / "wirefence.toml").targets
+    assert load_config(ROOT / "wirefence.toml").targets
 
 
 def test_every_key_is_explained():
     page = (ROOT / "docs/crashes.md").read_text(encoding="utf-8")
-    for name in as_content(Nightly()):
+    for name in as_content(NightlyConfig()):
         assert f"`{name}`" in page
 
 
@@ -76,14 +76,14 @@ def test_every_key_is_explained():
         ('[nightly]\nreproducers = "\\u0000"', "nightly.reproducers"),
         ('[nightly]\nbranch = "\\u0000"', "nightly.branch"),
         ("[nigthly]\nseconds = 5", "nigthly"),
-        ("[nightly", "no TOML"),
+        ("[nightly", "not valid TOML"),
         ("", r"no table \[nightly\]"),
     ],
 )
 def test_an_error_of_the_configuration_names_the_key(tmp_path, text, said):
     (tmp_path / "w.toml").write_text(text)
     with pytest.raises(UsageError, match=said):
-        load(tmp_path / "w.toml")
+        load_config(tmp_path / "w.toml")
 
 
 def test_a_round_finds_minimizes_and_commits_one_file_for_the_fault(
@@ -106,7 +106,7 @@ def test_a_round_finds_minimizes_and_commits_one_file_for_the_fault(
     assert "nothing new. 1 reproducer waits on nightly since earlier rounds." in waits.out
     git("merge", "-q", "--ff-only", "nightly")
     again = wirefence("nightly", "--seconds", "1")
-    assert "1 reproducers were replayed, all as their status says" in again.out
+    assert "1 reproducers were replayed; all match their status" in again.out
 
 
 def test_what_went_wrong_alike_is_said_once_and_cut():
@@ -115,7 +115,7 @@ def test_what_went_wrong_alike_is_said_once_and_cut():
         *(f"{n:x} {sentence}" for n in range(7)),
         *(f"a.frame is odd {n}" for n in range(9)),
     ]
-    said = module.Report(troubles=troubles).text().partition("Not usable: ")[2]
+    said = module.NightlyReport(troubles=troubles).format_text().partition("Not usable: ")[2]
     assert said.count("could not be run") == 1
     assert "6 more like it" in said
     assert "6 other troubles" in said
@@ -150,7 +150,7 @@ def test_two_rounds_on_one_directory_are_refused(here):
         while not notes.exists() and time.monotonic() < until:
             time.sleep(0.05)
         with pytest.raises(UsageError, match=f"process {process.pid}"):
-            nightly(load(here / "wirefence.toml"), lambda _: None, lambda _: None)
+            run_nightly(load_config(here / "wirefence.toml"), lambda _: None, lambda _: None)
     finally:
         process.kill()
         process.communicate()
@@ -167,23 +167,23 @@ def test_a_round_that_was_killed_goes_on_with_what_is_left(here, monkeypatch: py
     until = time.monotonic() + 240
     while time.monotonic() < until:
         spent = json.loads(notes.read_text())["spent"] if notes.exists() else 0.0
-        if spent and scan(findings).entries:
+        if spent and scan_folder(findings).entries:
             break
         time.sleep(0.05)
     process.kill()
     process.communicate()
     spent = json.loads(notes.read_text())["spent"]
     assert spent > 0
-    assert scan(findings).entries
+    assert scan_folder(findings).entries
     budgets = []
 
     def noted(plan: Plan, budget: Budget, *rest: Any, **more: Any) -> int:
         budgets.append(budget.seconds)
-        return campaign(plan, budget, *rest, **more)
+        return run_campaign(plan, budget, *rest, **more)
 
-    monkeypatch.setattr(module, "campaign", noted)
-    config = replace(load(here / "wirefence.toml"), seconds=spent + 2.0)
-    report = nightly(config, lambda _: None, lambda _: None)
+    monkeypatch.setattr(module, "run_campaign", noted)
+    config = replace(load_config(here / "wirefence.toml"), seconds=spent + 2.0)
+    report = run_nightly(config, lambda _: None, lambda _: None)
     assert report.resumed
     assert budgets == [pytest.approx(2.0)]
     assert report.faults
@@ -194,34 +194,34 @@ def test_a_round_that_was_killed_goes_on_with_what_is_left(here, monkeypatch: py
 def test_notes_that_no_round_wrote_begin_a_new_round(here, odd: str):
     notes = {"began": time.time(), "seed": 5, "spent": 1, "attempt": 1}
     (here / "nightly.json").write_text(json.dumps(notes))
-    assert module._notes(here, Nightly())[1]
+    assert module._load_notes(here, NightlyConfig())[1]
     (here / "nightly.json").write_text(json.dumps({**notes, odd: -1}))
-    assert not module._notes(here, Nightly())[1]
+    assert not module._load_notes(here, NightlyConfig())[1]
 
 
 def test_notes_that_cannot_be_written_are_a_sentence(here):
     (here / "nightly.json").mkdir()
     with pytest.raises(UsageError, match=r"cannot write to .*nightly\.json: Is a directory"):
-        module._notes(here, Nightly())
+        module._load_notes(here, NightlyConfig())
 
 
 def test_a_campaign_that_is_told_to_end_ends_the_round_which_can_be_gone_on_with(
     here, monkeypatch: pytest.MonkeyPatch
 ):
     configure(here)
-    config = load(here / "wirefence.toml")
+    config = load_config(here / "wirefence.toml")
 
     def ended(_plan: Plan, _budget: Budget, out: Path, listener: Listener, **_: Any) -> int:
         filed(out, noisy(b"\xef\xbb\xbf" + CALL % (99, 99)), config.targets[0])
         listener(Finished(1.5, Tally(), 1, "interrupted"))
         return 1
 
-    monkeypatch.setattr(module, "campaign", ended)
-    monkeypatch.setattr(module, "minimize", lambda *_: pytest.fail("went on"))
+    monkeypatch.setattr(module, "run_campaign", ended)
+    monkeypatch.setattr(module, "minimize_reproducer", lambda *_: pytest.fail("went on"))
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            nightly(config, lambda _: None, lambda _: None)
-    assert scan(here / ".wirefence/findings").entries
+            run_nightly(config, lambda _: None, lambda _: None)
+    assert scan_folder(here / ".wirefence/findings").entries
     assert json.loads((here / ".wirefence/nightly.json").read_text())["attempt"] == 1
 
 
@@ -231,7 +231,9 @@ def test_a_round_tells_of_a_fixed_fault_that_came_back(
 ):
     (here / "wirefence.toml").write_text(QUICK.replace("planted:takes-byte-order-mark", "ujson"))
     entry = filed(here / "crashes", b"[NaN]", "parser:ujson", "nan")
-    Store(here / "crashes").put(replace(entry.metadata, status=status), entry.case.data)
+    Store(here / "crashes").write_reproducer(
+        replace(entry.metadata, status=status), entry.case.data
+    )
     seen: list[frozenset[str]] = []
 
     def found(*_: Any, known: frozenset[str], **__: Any) -> int:
@@ -239,8 +241,8 @@ def test_a_round_tells_of_a_fixed_fault_that_came_back(
         filed(here / ".wirefence/findings", b"NaN", "parser:ujson", "nan")
         return 1
 
-    monkeypatch.setattr(module, "campaign", found)
-    report = nightly(load(here / "wirefence.toml"), lambda _: None, lambda _: None)
+    monkeypatch.setattr(module, "run_campaign", found)
+    report = run_nightly(load_config(here / "wirefence.toml"), lambda _: None, lambda _: None)
     assert len(report.faults) == count
     assert (entry.metadata.signature in seen[0]) == (not count)
 
@@ -248,7 +250,7 @@ def test_a_round_tells_of_a_fixed_fault_that_came_back(
 def test_the_corpus_is_bounded_and_large_inputs_go_first(tmp_path: Path):
     for name, size in (("a", 10), ("b", 100), ("c", 50)):
         (tmp_path / name).write_bytes(b"x" * size)
-    assert module._bound(tmp_path, 70) == 60
+    assert module._limit_folder_size(tmp_path, 70) == 60
     assert {each.name for each in tmp_path.iterdir()} == {"a", "c"}
 
 

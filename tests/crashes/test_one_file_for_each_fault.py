@@ -12,7 +12,7 @@ import pytest
 from tests.crashes import symptoms
 from tests.crashes.symptoms import Subject, cases
 from wirefence.fuzz.crashes.bucket import Asker, sort
-from wirefence.fuzz.store.metadata import describe
+from wirefence.fuzz.store.metadata import make_metadata
 from wirefence.fuzz.store.scan import Entry
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
@@ -190,13 +190,13 @@ def test_the_table_can_be_made_anew(tmp_path, monkeypatch):
 def entry(oracle: str, rule: str, raw: bytes) -> Entry:
     found = Finding(oracle, rule, "x", f"x|{oracle}|{rule}|{raw!r}", "s")
     case = case_from_bytes(raw)
-    return Entry(Path("x.frame"), describe(found, case, versions={}), case)
+    return Entry(Path("x.frame"), make_metadata(found, case, versions={}), case)
 
 
 def test_of_what_no_input_explains_one_case_with_both_is_enough():
     ping = b'{"jsonrpc":"2.0","id":0,"method":"ping"}\n'
     twice, missing = entry("reply", "reply-twice", ping), entry("reply", "reply-missing", b"")
-    both = [each.metadata.finding() for each in (twice, missing)]
+    both = [each.metadata.to_finding() for each in (twice, missing)]
     seen = {ping: both, b"": both[1:]}
 
     def run(_entry, tried):
@@ -204,7 +204,7 @@ def test_of_what_no_input_explains_one_case_with_both_is_enough():
 
     taken, refused = sort([twice, missing], [], lambda each: seen[each.case.data], run)
     assert len(taken) == len(refused) == 1
-    apart, _ = sort([twice, missing], [], lambda each: [each.metadata.finding()], None)
+    apart, _ = sort([twice, missing], [], lambda each: [each.metadata.to_finding()], None)
     assert len(apart) == 2
 
 

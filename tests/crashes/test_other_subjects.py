@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.crashes.conftest import CALL, HANDSHAKE, ROOT, Wirefence
-from wirefence.fuzz.crashes.add import Wanted, add
+from wirefence.fuzz.crashes.add import AddOptions, add_reproducer
 from wirefence.fuzz.crashes.bucket import faults_of
-from wirefence.fuzz.crashes.compared_sides import differences
-from wirefence.fuzz.crashes.minimize import Terms, minimize
-from wirefence.fuzz.crashes.replay import ERROR, FIXED, STILL, replay_all
-from wirefence.fuzz.crashes.rerun import Subject, findings_of
+from wirefence.fuzz.crashes.compared_sides import find_differences
+from wirefence.fuzz.crashes.minimize import MinimizeLimits, minimize_reproducer
+from wirefence.fuzz.crashes.replay import ERROR, FIXED, STILL, replay_reproducers
+from wirefence.fuzz.crashes.rerun import Subject, find_faults
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store.metadata import describe
-from wirefence.fuzz.store.scan import Entry, scan
+from wirefence.fuzz.store.metadata import make_metadata
+from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes, read_case
 from wirefence.oracles.records import Finding
 from wirefence.targets.command.records import Launch
@@ -27,7 +27,7 @@ from wirefence.targets.errors import TargetError
 SIDES = ("json", "orjson")
 SERVER = ROOT / "tests" / "gate" / "servers" / "server.py"
 OPTIONS = {"tool": "record", "args": '{"action":"{nonce}"}', "policy": "continue", "patience": "60"}
-QUICK = Terms(limit=12)
+QUICK = MinimizeLimits(limit=12)
 
 
 def quiet(_runs: int, _size: int) -> None:
@@ -36,28 +36,28 @@ def quiet(_runs: int, _size: int) -> None:
 
 class TestADifferenceOfTwoSides:
     def test_is_found_with_its_effect_and_what_the_document_holds(self):
-        (found,) = differences(b"[NaN]", SIDES)
+        (found,) = find_differences(b"[NaN]", SIDES)
         assert (found.oracle, found.rule) == ("compare", "newly-rejected")
         assert found.signature.startswith("json to orjson|compare|newly-rejected|accept -> orjson.")
         assert "nan" in found.signature.rpartition(": ")[2].split("+")
 
     @pytest.mark.parametrize("raw", [b"[1]", b'{"a":"b"}'], ids=repr)
     def test_is_none_where_both_read_alike(self, raw):
-        assert differences(raw, SIDES) == []
+        assert find_differences(raw, SIDES) == []
 
     def test_has_two_sides_that_exist_and_a_form_that_both_have(self):
         with pytest.raises(UsageError, match="two sides"):
-            differences(b"1", ("json",))
+            find_differences(b"1", ("json",))
         with pytest.raises(TargetError):
-            differences(b"1", ("json", "python:9.9"))
+            find_differences(b"1", ("json", "python:9.9"))
         with pytest.raises(UsageError, match="no form 'x'"):
-            differences(b"1", SIDES, {"form": "x"})
+            find_differences(b"1", SIDES, {"form": "x"})
 
     def test_is_filed_small_and_replays(self, here: Path, wirefence: Wirefence):
         (here / "frame.bin").write_bytes(b'{"a": [1, {"b": "c"}, NaN], "d": true}')
         ran = wirefence("crashes", "add", "frame.bin", "--sides", *SIDES, "--status", "upstream")
         assert ran.code == 0
-        (entry,) = scan(Path("crashes")).entries
+        (entry,) = scan_folder(Path("crashes")).entries
         assert entry.case.data == b"NaN"
         assert entry.metadata.sides == SIDES
         assert set(entry.metadata.versions) == {"old", "new"}
@@ -67,9 +67,9 @@ class TestADifferenceOfTwoSides:
     def test_that_compare_keeps_replays(self, here: Path, wirefence: Wirefence):
         given = ("--input", "4e614e", "--input", "5b315d", "--out", "kept")
         assert wirefence("compare", *SIDES, *given).code == 1
-        (entry,) = scan(Path("kept")).entries
+        (entry,) = scan_folder(Path("kept")).entries
         assert (entry.case.data, entry.metadata.sides) == (b"NaN", SIDES)
-        assert [each.verdict for each in replay_all([entry])] == [STILL]
+        assert [each.verdict for each in replay_reproducers([entry])] == [STILL]
 
     def test_that_compare_keeps_is_of_the_environments_it_was_given(
         self, here: Path, wirefence: Wirefence, monkeypatch
@@ -87,11 +87,11 @@ class TestADifferenceOfTwoSides:
         assert caches == [Path("elsewhere")] * 4
 
     def test_that_is_gone_is_said_to_be_fixed(self, here: Path):
-        (found,) = differences(b"NaN", SIDES)
+        (found,) = find_differences(b"NaN", SIDES)
         case = case_from_bytes(b"1")
-        metadata = describe(found, case, versions={}, sides=SIDES)
-        entry = Entry(Store(here / "c").put(metadata, case.data), metadata, case)
-        assert [each.verdict for each in replay_all([entry])] == [FIXED]
+        metadata = make_metadata(found, case, versions={}, sides=SIDES)
+        entry = Entry(Store(here / "c").write_reproducer(metadata, case.data), metadata, case)
+        assert [each.verdict for each in replay_reproducers([entry])] == [FIXED]
 
 
 class TestAServerByItsCommand:
@@ -104,22 +104,22 @@ class TestAServerByItsCommand:
         launch = Launch((sys.executable, str(SERVER), str(acts), fault))
         case = case_from_bytes(HANDSHAKE + CALL % (1, 1) + poison)
         subject = Subject("server", launch, options=OPTIONS)
-        found = next(f for f in findings_of(case, subject) if f.oracle == "non-action")
-        metadata = describe(found, case, versions={"s": "1"}, launch=launch, options=OPTIONS)
-        return Entry(Store(here / "c").put(metadata, case.data), metadata, case)
+        found = next(f for f in find_faults(case, subject) if f.oracle == "non-action")
+        metadata = make_metadata(found, case, versions={"s": "1"}, launch=launch, options=OPTIONS)
+        return Entry(Store(here / "c").write_reproducer(metadata, case.data), metadata, case)
 
     def test_is_minimized_replayed_and_committed_through_the_gate(
         self, here: Path, acts: Path, git, wirefence: Wirefence
     ):
         poison = (CALL % (2, 2)).replace(b'"params":{', b'"params":{"ttl":NaN,')
         entry = self.entry(here, acts, "TakesNan", poison)
-        said = minimize(entry, Store(here / "c"), QUICK, quiet)
+        said = minimize_reproducer(entry, Store(here / "c"), QUICK, quiet)
         assert b"NaN" in said.entry.case.data
         assert said.entry.metadata.size < entry.metadata.size
         assert said.entry.metadata.signature == entry.metadata.signature
-        assert [each.verdict for each in replay_all([said.entry])] == [STILL]
+        assert [each.verdict for each in replay_reproducers([said.entry])] == [STILL]
         assert wirefence("crashes", "commit", "--from", "c").code == 0
-        (kept,) = scan(Path("crashes")).entries
+        (kept,) = scan_folder(Path("crashes")).entries
         assert kept.metadata.command is not None
         assert kept.metadata.options == OPTIONS
 
@@ -127,9 +127,9 @@ class TestAServerByItsCommand:
         found = Finding("non-action", "act-rejected", "s", "s|non-action|act-rejected|x", "s")
         case = case_from_bytes(HANDSHAKE)
         launch = Launch(("no-such-command",))
-        metadata = describe(found, case, versions={}, launch=launch, options=OPTIONS)
-        entry = Entry(Store(here / "c").put(metadata, case.data), metadata, case)
-        (said,) = replay_all([entry])
+        metadata = make_metadata(found, case, versions={}, launch=launch, options=OPTIONS)
+        entry = Entry(Store(here / "c").write_reproducer(metadata, case.data), metadata, case)
+        (said,) = replay_reproducers([entry])
         assert (said.verdict, said.expected) == (ERROR, False)
 
 
@@ -139,18 +139,18 @@ class TestWhatAServerWrote:
     def filed(self, folder: Path) -> Path:
         case = case_from_bytes(self.RAW, direction="server-to-client")
         found = Finding("client", "took-it", "c", "c|client|took-it|x", "s")
-        return Store(folder).save(found, case, versions={})
+        return Store(folder).save_finding(found, case, versions={})
 
     def test_keeps_its_direction_on_disk(self, tmp_path: Path):
         path = self.filed(tmp_path)
-        metadata, case = Store(tmp_path).get(path)
+        metadata, case = Store(tmp_path).read_finding(path)
         assert metadata.direction == case.direction == "server-to-client"
         assert read_case(path).direction == "server-to-client"
         assert json.loads(path.with_suffix(".json").read_bytes())["direction"] == case.direction
 
     def test_a_usual_direction_is_not_spelled_out(self, tmp_path: Path):
         found = Finding("client", "took-it", "c", "c|client|took-it|x", "s")
-        path = Store(tmp_path).save(found, case_from_bytes(self.RAW), versions={})
+        path = Store(tmp_path).save_finding(found, case_from_bytes(self.RAW), versions={})
         assert b"direction" not in path.with_suffix(".json").read_bytes()
 
     def test_an_unknown_direction_is_refused(self, tmp_path: Path):
@@ -158,32 +158,34 @@ class TestWhatAServerWrote:
         beside = path.with_suffix(".json")
         beside.write_bytes(beside.read_bytes().replace(b"server-to-client", b"sideways"))
         with pytest.raises(UsageError, match="direction"):
-            Store(tmp_path).get(path)
+            Store(tmp_path).read_finding(path)
         with pytest.raises(UsageError, match="direction"):
             read_case(path)
 
     def test_is_no_fault_of_gateways_and_its_signature_names_it(self, tmp_path: Path):
         path = self.filed(tmp_path)
-        entry = Entry(path, *Store(tmp_path).get(path))
-        assert findings_of(entry.case, Subject("gateway/strict")) == []
+        entry = Entry(path, *Store(tmp_path).read_finding(path))
+        assert find_faults(entry.case, Subject("gateway/strict")) == []
         assert set(faults_of([entry]).values()) == {entry.metadata.signature}
 
 
 def test_a_play_of_an_attack_is_left_as_it_was(tmp_path: Path, monkeypatch):
     found = Finding("client", "took-it", "c", "c|client|took-it|x", "s")
-    shows = "wirefence.fuzz.crashes.minimize.Runners.run"
+    shows = "wirefence.fuzz.crashes.minimize.CaseRunners.run_cases"
     monkeypatch.setattr(shows, lambda _runners, cases: [[found]] * len(cases))
     case = case_from_bytes(b"x\n" * 9, direction="server-to-client")
     options = {"attack": "some", "at": "call"}
-    path = Store(tmp_path).save(found, case, versions={}, launch=Launch(("x",)), options=options)
-    entry = Entry(path, *Store(tmp_path).get(path))
-    said = minimize(entry, Store(tmp_path), Terms(), quiet)
+    path = Store(tmp_path).save_finding(
+        found, case, versions={}, launch=Launch(("x",)), options=options
+    )
+    entry = Entry(path, *Store(tmp_path).read_finding(path))
+    said = minimize_reproducer(entry, Store(tmp_path), MinimizeLimits(), quiet)
     assert (said.state, said.entry.case.data) == ("whole", b"x\n" * 9)
 
 
 def test_a_server_without_findings_is_not_filed(here: Path):
     (here / "acts").mkdir()
     launch = Launch((sys.executable, str(SERVER), str(here / "acts")))
-    wanted = Wanted("server", smaller=False, versions={"s": "1"})
+    wanted = AddOptions("server", smaller=False, versions={"s": "1"})
     with pytest.raises(UsageError, match="no such finding"):
-        add(case_from_bytes(HANDSHAKE), launch, wanted, Store(here / "c"))
+        add_reproducer(case_from_bytes(HANDSHAKE), launch, wanted, Store(here / "c"))

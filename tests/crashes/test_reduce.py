@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from wirefence.fuzz.crashes.same import divergences
-from wirefence.fuzz.shrink.json_tree import nodes, tokens
-from wirefence.fuzz.shrink.ordering import order
-from wirefence.fuzz.shrink.shrinker import Reduced, reduce
+from wirefence.fuzz.shrink.json_tree import find_tokens, list_nodes
+from wirefence.fuzz.shrink.ordering import simplicity_key
+from wirefence.fuzz.shrink.shrinker import ShrinkResult, shrink_input
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.document import judge_document
 
@@ -80,7 +80,7 @@ def test_a_divergence_in_a_frame_comes_out_in_its_minimal_form(spelling, smalles
     assert len(frame) > 1300
     wanted = split_of(frame)
     assert wanted
-    made = reduce(frame, lambda data: split_of(data) == wanted)
+    made = shrink_input(frame, lambda data: split_of(data) == wanted)
     assert made.finished
     assert made.executions <= 500
     assert made.data == smallest
@@ -91,7 +91,7 @@ def test_depth_is_cut_to_what_is_needed(depth):
     def deep(data: bytes) -> bool:
         return data.count(b"[") > 128 and data.count(b"]") > 128
 
-    made = reduce(b'{"a":1,"b":%s}' % (b"[" * depth + b"]" * depth), deep)
+    made = shrink_input(b'{"a":1,"b":%s}' % (b"[" * depth + b"]" * depth), deep)
     assert made.data == b"[" * 129 + b"]" * 129
     assert made.executions <= 500
 
@@ -107,7 +107,9 @@ LEVELS = {
 @pytest.mark.parametrize("inside", [b"%b", HANDSHAKE + CALL])
 def test_depth_of_any_spelling_is_cut_within_the_aim(name, inside):
     frame = inside % LEVELS[name](150)
-    made = reduce(frame, lambda data: judge_document(data.split(b"\n")[-1]).rule == "json-depth")
+    made = shrink_input(
+        frame, lambda data: judge_document(data.split(b"\n")[-1]).rule == "json-depth"
+    )
     assert made.executions <= 350
     assert made.data == b"[" * 129 + b"]" * 129
 
@@ -121,7 +123,7 @@ def test_depth_that_is_needed_where_it_stands_is_left_alone_there(name):
         line = data.split(b"\n")[-1]
         return bool(call.search(line)) and judge_document(line).rule == "json-depth"
 
-    made = reduce(frame, deep)
+    made = shrink_input(frame, deep)
     assert made.finished
     assert made.executions <= 500
     assert b"[" * 100 in made.data
@@ -129,7 +131,7 @@ def test_depth_that_is_needed_where_it_stands_is_left_alone_there(name):
 
 def test_objects_are_left_where_arrays_will_not_do():
     frame = b'{"x":[1,2,%b]}' % LEVELS["both"](200)
-    made = reduce(frame, lambda data: data.count(b'":') > 70 and data.count(b"}") > 70)
+    made = shrink_input(frame, lambda data: data.count(b'":') > 70 and data.count(b"}") > 70)
     assert made.data.startswith(b'{"":' * 60)
     assert made.executions <= 500
 
@@ -138,20 +140,20 @@ def test_a_long_noisy_session_comes_out_as_its_one_short_frame():
     noise = [FRAME.replace(b"b1c2-3", b"n%d" % n) + b"\n" for n in range(80)]
     session = b"".join([*noise[:40], b'{"a": [1, {"b": NaN}]}\n', *noise[40:]])
     assert len(session) > 100_000
-    made = reduce(session, lambda data: b"NaN" in data and data.endswith(b"\n"))
+    made = shrink_input(session, lambda data: b"NaN" in data and data.endswith(b"\n"))
     assert made.data == b"NaN\n"
     assert made.executions <= 100
 
 
 def test_bytes_that_are_no_json_are_reduced_too():
     data = random.Random(1).randbytes(3000).replace(b"Z", b"z") + b"xZ" + b"\x00" * 500
-    made = reduce(data, lambda each: b"Z" in each)
+    made = shrink_input(data, lambda each: b"Z" in each)
     assert made.data == b"Z"
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"\n\n", b"[", b"]}", b'"', b"{,:}", b"\\", b'"\\'])
 def test_any_input_may_be_reduced(data):
-    made = reduce(data, lambda each: each == data)
+    made = shrink_input(data, lambda each: each == data)
     assert (made.data, made.finished) == (data, True)
 
 
@@ -159,9 +161,9 @@ def test_what_is_returned_keeps_and_improvements_only_get_simpler():
     seen: list[bytes] = []
     rule = re.compile(rb"q.*\d.*\w{2}", re.DOTALL)
     frame = FRAME.replace(b"@@", b"q7zz")
-    made = reduce(frame, lambda data: rule.search(data) is not None, better=seen.append)
+    made = shrink_input(frame, lambda data: rule.search(data) is not None, better=seen.append)
     assert all(map(rule.search, seen))
-    assert seen == sorted(seen, key=order, reverse=True)
+    assert seen == sorted(seen, key=simplicity_key, reverse=True)
     assert made.data == seen[-1] == b"q0zz"
 
 
@@ -180,25 +182,25 @@ def test_a_reduction_is_repeatable_however_many_run_at_once():
 
         return keeps
 
-    one = reduce(FRAME, _two_things)
-    again = reduce(FRAME, _two_things)
-    wide = [reduce(FRAME, _two_things, keeps_many=many(n), width=n).data for n in (2, 7)]
+    one = shrink_input(FRAME, _two_things)
+    again = shrink_input(FRAME, _two_things)
+    wide = [shrink_input(FRAME, _two_things, keeps_many=many(n), width=n).data for n in (2, 7)]
     assert one == again
     assert wide == [one.data, one.data]
 
 
 def test_the_limit_and_the_deadline_leave_the_best_so_far():
-    some = reduce(FRAME, _two_things, limit=10)
+    some = shrink_input(FRAME, _two_things, limit=10)
     assert (some.finished, some.executions) == (False, 10)
     assert _two_things(some.data)
     assert len(some.data) < len(FRAME)
-    late = reduce(FRAME, _two_things, deadline=time.monotonic() - 1)
-    assert late == Reduced(FRAME, 1, finished=False)
+    late = shrink_input(FRAME, _two_things, deadline=time.monotonic() - 1)
+    assert late == ShrinkResult(FRAME, 1, finished=False)
 
 
 def test_an_input_that_does_not_show_it_is_refused():
     with pytest.raises(ValueError, match="does not show"):
-        reduce(b"1", lambda _data: False)
+        shrink_input(b"1", lambda _data: False)
 
 
 def test_an_error_of_the_caller_comes_through():
@@ -208,16 +210,16 @@ def test_an_error_of_the_caller_comes_through():
         return True
 
     with pytest.raises(KeyboardInterrupt):
-        reduce(FRAME, fails)
+        shrink_input(FRAME, fails)
 
 
 @pytest.mark.parametrize(
     "data", [FRAME, b'{"a":[1,2', b"]]]", b"1 2,,3\n{]\n", b'"a\n"b', b"\xff\n"]
 )
 def test_tokens_cover_every_byte_and_nodes_lie_inside(data):
-    assert b"".join(data[a:b] for a, b in tokens(data)) == data
-    assert all(0 <= each.start <= each.end <= len(data) for each in nodes(data))
-    for group in nodes(data):
+    assert b"".join(data[a:b] for a, b in find_tokens(data)) == data
+    assert all(0 <= each.start <= each.end <= len(data) for each in list_nodes(data))
+    for group in list_nodes(data):
         for place in range(len(group.marks)):
-            start, end = group.without(place, place)
+            start, end = group.find_deletion_span(place, place)
             assert group.start <= start <= end <= group.end

@@ -10,29 +10,29 @@ from tests.crashes.conftest import ROOT
 from tests.environments.absence import skip_where_absent
 from tests.servers.catalogue import BY_NAME
 from tests.servers.prepare import prepare
-from wirefence.fuzz.crashes.render import as_index, escaped
-from wirefence.fuzz.crashes.replay import Replayed, replay
-from wirefence.fuzz.crashes.rerun import Runners, subject_of
-from wirefence.fuzz.store.scan import Entry, scan
+from wirefence.fuzz.crashes.render import as_index, escape_bytes
+from wirefence.fuzz.crashes.replay import ReplayResult, replay_reproducer
+from wirefence.fuzz.crashes.rerun import CaseRunners, make_subject
+from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.targets.errors import TargetError
 
 FOLDER = ROOT / "crashes"
-SHELF = scan(FOLDER)
+SHELF = scan_folder(FOLDER)
 INSTALLED = ("parser:", "parsers", "gateway", "planted:", "mcp-python-sdk")
 
 
 @pytest.fixture(scope="module")
-def replayed() -> Iterator[Callable[[Entry], Replayed]]:
+def replayed() -> Iterator[Callable[[Entry], ReplayResult]]:
     """Replay an entry in a process that is kept for its subject."""
-    kept: dict[str, Runners] = {}
+    kept: dict[str, CaseRunners] = {}
 
-    def of(entry: Entry) -> Runners:
-        subject = subject_of(entry.metadata)
-        return kept.setdefault(repr(subject), Runners(subject, patience=300))
+    def of(entry: Entry) -> CaseRunners:
+        subject = make_subject(entry.metadata)
+        return kept.setdefault(repr(subject), CaseRunners(subject, patience=300))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)  # commands of reproducers name files from the root of the project
-        yield lambda entry: replay(entry, of(entry))
+        yield lambda entry: replay_reproducer(entry, of(entry))
     for each in kept.values():
         each.close()
 
@@ -47,7 +47,9 @@ def have(target: str) -> None:
 
 
 @pytest.mark.parametrize("entry", SHELF.entries, ids=lambda entry: entry.path.stem)
-def test_a_reproducer_is_as_its_status_says(entry: Entry, replayed: Callable[[Entry], Replayed]):
+def test_a_reproducer_is_as_its_status_says(
+    entry: Entry, replayed: Callable[[Entry], ReplayResult]
+):
     if not entry.metadata.target.startswith((*INSTALLED, *BY_NAME)):
         pytest.skip(f"needs {entry.metadata.target}, which is not installed with this project")
     if entry.metadata.target == "mcp-python-sdk":
@@ -55,7 +57,7 @@ def test_a_reproducer_is_as_its_status_says(entry: Entry, replayed: Callable[[En
     have(entry.metadata.target)
     said = replayed(entry)
     shown = "\n".join(found.signature for found in said.seen)
-    assert said.expected, f"{said.verdict}: {said.detail}\n{escaped(entry.case.data)}\n{shown}"
+    assert said.expected, f"{said.verdict}: {said.detail}\n{escape_bytes(entry.case.data)}\n{shown}"
 
 
 def test_nothing_in_the_directory_is_unusable():

@@ -12,15 +12,15 @@ import pytest
 
 from tests.crashes.conftest import Git, Wirefence, filed
 from wirefence.fuzz.cli import cli
-from wirefence.fuzz.commands.options import known_for
-from wirefence.fuzz.coverage.explore import Request
-from wirefence.fuzz.coverage.run_target import _sink
-from wirefence.fuzz.coverage.target_settings import Orders
+from wirefence.fuzz.commands.options import read_known_signatures
+from wirefence.fuzz.coverage.explore import FuzzRequest
+from wirefence.fuzz.coverage.run_target import _make_sink
+from wirefence.fuzz.coverage.target_settings import TargetSettings
 from wirefence.fuzz.crashes.bucket import sort
-from wirefence.fuzz.crashes.commit import commit, waiting
+from wirefence.fuzz.crashes.commit import commit_reproducers, list_waiting
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store.metadata import Status, describe
-from wirefence.fuzz.store.scan import Entry, scan
+from wirefence.fuzz.store.metadata import Status, make_metadata
+from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import Finding, finding
 
@@ -30,18 +30,18 @@ CRASHES, FINDINGS = Path("crashes"), Path(".wirefence/findings")
 def put(folder: Path, data: bytes, status: Status = "open", kind: str = "kind") -> Entry:
     found = finding("reply", "reply-code", "planted:x", kind, "said")
     case = case_from_bytes(data)
-    metadata = describe(found, case, versions={}, status=status)
-    return Entry(Store(folder).put(metadata, data), metadata, case)
+    metadata = make_metadata(found, case, versions={}, status=status)
+    return Entry(Store(folder).write_reproducer(metadata, data), metadata, case)
 
 
 def of_ujson(folder: Path, data: bytes, status: Status = "open") -> Entry:
     entry = filed(folder, data, "parser:ujson", "nan")
     metadata = replace(entry.metadata, status=status)
-    return Entry(Store(folder).put(metadata, data), metadata, entry.case)
+    return Entry(Store(folder).write_reproducer(metadata, data), metadata, entry.case)
 
 
 def statuses(folder: Path) -> dict[bytes, str]:
-    shelf = scan(folder)
+    shelf = scan_folder(folder)
     assert shelf.problems == ()
     return {entry.case.data: entry.metadata.status for entry in shelf.entries}
 
@@ -64,9 +64,9 @@ def merged(here: Path, git: Git) -> Callable[[], None]:
 def test_only_faults_that_stand_are_no_news_to_a_search(here, monkeypatch, status, known):
     entry = put(CRASHES, b"1\n", status)
     expected = {entry.metadata.signature} if known else set()
-    assert known_for(here / "out") == expected
+    assert read_known_signatures(here / "out") == expected
     monkeypatch.setattr("wirefence.fuzz.coverage.run_target._CRASHES", CRASHES)
-    assert _sink(Orders()).known == expected
+    assert _make_sink(TargetSettings()).known == expected
 
 
 def test_campaigns_and_fuzz_runs_are_told_of_faults_that_stand_alone(here, monkeypatch):
@@ -78,11 +78,11 @@ def test_campaigns_and_fuzz_runs_are_told_of_faults_that_stand_alone(here, monke
         known.append(given["known"])
         raise KeyboardInterrupt
 
-    def fuzz(request: Request) -> None:
+    def fuzz(request: FuzzRequest) -> None:
         campaign(known=request.known)
 
-    monkeypatch.setattr("wirefence.fuzz.commands.campaign.campaign", campaign)
-    monkeypatch.setattr("wirefence.fuzz.commands.fuzz._run", fuzz)
+    monkeypatch.setattr("wirefence.fuzz.commands.campaign.run_campaign", campaign)
+    monkeypatch.setattr("wirefence.fuzz.commands.fuzz._run_fuzzing", fuzz)
     monkeypatch.setattr("wirefence.fuzz.commands.fuzz.require_extra", lambda *_: None)
     for words in (["campaign", "--target", "json"], ["fuzz", "fuzz_gateway"]):
         with pytest.raises(click.exceptions.Abort):
@@ -94,22 +94,22 @@ def test_a_finding_that_is_the_fixed_reproducer_does_not_hide_what_comes_back(he
     put(CRASHES, b"1\n", "fixed")
     past = put(FINDINGS, b"1\n")
     beside = put(FINDINGS, b"1\n", kind="of another signature")
-    known_for(FINDINGS)
+    read_known_signatures(FINDINGS)
     assert not past.path.exists()
     assert beside.path.exists()
     assert capsys.readouterr().err.startswith(f"deleted {FINDINGS / past.path.parent.name}")
     back = put(FINDINGS, b"2\n")
-    known_for(FINDINGS)
+    read_known_signatures(FINDINGS)
     assert back.path.exists()
     put(CRASHES, b"2\n")
-    known_for(FINDINGS)
+    read_known_signatures(FINDINGS)
     assert back.path.exists()
 
 
 def test_a_search_that_keeps_its_findings_among_reproducers_takes_none_away(here):
     entry = put(CRASHES, b"1\n", "fixed")
-    known_for(CRASHES)
-    known_for(CRASHES / "reply")
+    read_known_signatures(CRASHES)
+    read_known_signatures(CRASHES / "reply")
     assert entry.path.exists()
 
 
@@ -126,7 +126,7 @@ def test_a_returning_fault_is_committed_and_the_fixed_bytes_stay_and_are_replaye
     assert statuses(CRASHES) == {b"[NaN]": "fixed", b"NaN": "open"}
     assert "came back after it was fixed" in git("log", "-1", "--format=%b")
     assert git("status", "--porcelain") == ""
-    assert len({entry.id for entry in scan(CRASHES).entries} | {old.id}) == 2
+    assert len({entry.id for entry in scan_folder(CRASHES).entries} | {old.id}) == 2
     said = wirefence("replay").out
     assert said.count("STILL FAILING") == 2
     assert re.search(r"it must show nothing: wirefence crashes mark [0-9a-f]{12} open", said)
@@ -160,11 +160,13 @@ def test_a_symptom_of_a_fixed_fault_is_no_symptom_of_a_known_one():
     def entry(oracle: str, rule: str, data: bytes, status: Status) -> Entry:
         found = finding(oracle, rule, "planted:takes-byte-order-mark", "utf8-bom", "said")
         case = case_from_bytes(data)
-        return Entry(Path(f"{rule}.frame"), describe(found, case, versions={}, status=status), case)
+        return Entry(
+            Path(f"{rule}.frame"), make_metadata(found, case, versions={}, status=status), case
+        )
 
     acts = entry("non-action", "act-rejected", b"\xef\xbb\xbf1\n", "fixed")
     goes_on = entry("session", "close-missing", b"\xef\xbb\xbf2\n", "open")
-    shown = goes_on.metadata.finding()
+    shown = goes_on.metadata.to_finding()
 
     def run(_: Entry, cases):
         return [[shown] if case.data.startswith(b"\xef") else [] for case in cases]
@@ -197,10 +199,10 @@ def test_a_branch_that_does_not_know_of_the_mark_keeps_the_fixed_bytes_too(here,
     git("branch", "nightly")
     of_ujson(CRASHES, b"[NaN]", "fixed")
     merged()
-    assert waiting(CRASHES, "nightly") == []
+    assert list_waiting(CRASHES, "nightly") == []
     back = of_ujson(FINDINGS, b"NaN")
-    commit([back], CRASHES, branch="nightly")
-    assert [each.case.data for each in waiting(CRASHES, "nightly")] == [b"NaN"]
+    commit_reproducers([back], CRASHES, branch="nightly")
+    assert [each.case.data for each in list_waiting(CRASHES, "nightly")] == [b"NaN"]
     assert statuses(CRASHES) == {b"[NaN]": "fixed"}
     git("checkout", "-q", "nightly")
     assert statuses(CRASHES) == {b"[NaN]": "fixed", b"NaN": "open"}
@@ -210,9 +212,9 @@ def test_a_branch_that_does_not_know_of_the_mark_keeps_the_fixed_bytes_too(here,
 def test_both_are_marked_by_their_ids(here, wirefence: Wirefence):
     put(CRASHES, b"1\n", "fixed")
     put(CRASHES, b"2\n")
-    (first,) = (each for each in scan(CRASHES).entries if each.case.data == b"1\n")
-    (second,) = (each for each in scan(CRASHES).entries if each.case.data == b"2\n")
-    with pytest.raises(UsageError, match=f"on file as {second.id}"):
+    (first,) = (each for each in scan_folder(CRASHES).entries if each.case.data == b"1\n")
+    (second,) = (each for each in scan_folder(CRASHES).entries if each.case.data == b"2\n")
+    with pytest.raises(UsageError, match=f"already stored as {second.id}"):
         wirefence("crashes", "mark", first.id, "open")
     wirefence("crashes", "mark", first.id, "fixed")
     wirefence("crashes", "mark", second.id, "fixed")
@@ -227,7 +229,7 @@ def test_a_fixed_reproducer_that_left_its_place_is_not_minimized_into_it(
 ):
     of_ujson(CRASHES, b"[0,NaN]", "fixed")
     of_ujson(CRASHES, b"[1,NaN]")
-    (aside,) = (each for each in scan(CRASHES).entries if each.metadata.status == "fixed")
+    (aside,) = (each for each in scan_folder(CRASHES).entries if each.metadata.status == "fixed")
     with pytest.raises(UsageError, match=f"{aside.id} is fixed"):
         wirefence("minimize", str(aside.path))
     assert statuses(CRASHES) == {b"[0,NaN]": "fixed", b"[1,NaN]": "open"}
@@ -236,11 +238,11 @@ def test_a_fixed_reproducer_that_left_its_place_is_not_minimized_into_it(
 def test_what_is_not_fixed_is_misplaced_beside_what_came_back(here):
     put(CRASHES, b"1\n", "fixed")
     put(CRASHES, b"2\n")
-    (aside,) = (each for each in scan(CRASHES).entries if each.metadata.status == "fixed")
+    (aside,) = (each for each in scan_folder(CRASHES).entries if each.metadata.status == "fixed")
     metadata = aside.path.with_suffix(".json")
     metadata.write_text(metadata.read_text().replace('"fixed"', '"open"'))
-    (problem,) = scan(CRASHES).problems
-    assert "misplaced" in problem.what
+    (problem,) = scan_folder(CRASHES).problems
+    assert "wrong place" in problem.what
 
 
 # What is tidied.

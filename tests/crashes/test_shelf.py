@@ -11,9 +11,15 @@ import pytest
 
 from tests.crashes.conftest import Wirefence
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.store.metadata import Command, decode, describe, encode, redact
+from wirefence.fuzz.store.metadata import (
+    Command,
+    decode_metadata,
+    encode_metadata,
+    make_metadata,
+    redact_command,
+)
 from wirefence.fuzz.store.redaction import HIDDEN
-from wirefence.fuzz.store.scan import pick, scan
+from wirefence.fuzz.store.scan import find_entries, scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.fuzz.store.typed_records import as_content, decode_record
 from wirefence.oracles.records import finding
@@ -24,7 +30,7 @@ DATA = b'{"a":1}\n'
 
 def put(folder: Path, kind: str = "kind", data: bytes = DATA, target: str = "planted:x") -> Path:
     found = finding("reply", "reply-code", target, kind, "said")
-    return Store(folder).save(found, case_from_bytes(data), versions={"x": "1"})
+    return Store(folder).save_finding(found, case_from_bytes(data), versions={"x": "1"})
 
 
 def edit(path: Path, **changes: object) -> None:
@@ -34,7 +40,7 @@ def edit(path: Path, **changes: object) -> None:
 
 def test_a_sound_pair_is_an_entry_and_no_problem(tmp_path):
     path = put(tmp_path)
-    shelf = scan(tmp_path)
+    shelf = scan_folder(tmp_path)
     (entry,) = shelf.entries
     assert (entry.path, entry.case.data, shelf.problems) == (path, DATA, ())
     assert entry.id in path.name
@@ -43,20 +49,20 @@ def test_a_sound_pair_is_an_entry_and_no_problem(tmp_path):
 PROBLEMS = {
     "an edited frame": (
         lambda p: p.write_bytes(b"2\n"),
-        "not the file that its metadata describes",
+        "does not match the hash in its metadata",
     ),
     "an orphan frame": (lambda p: p.with_suffix(".json").unlink(), "has no metadata"),
     "orphan metadata": (lambda p: p.unlink(), "has no bytes"),
-    "unreadable metadata": (lambda p: p.with_suffix(".json").write_bytes(b"\xff{"), "not readable"),
+    "unreadable metadata": (lambda p: p.with_suffix(".json").write_bytes(b"\xff{"), "not valid"),
     "a type": (lambda p: edit(p.with_suffix(".json"), size="9"), r"\$.size"),
     "a field": (lambda p: edit(p.with_suffix(".json"), colour=1), "colour"),
     "a status": (lambda p: edit(p.with_suffix(".json"), status="shut"), "shut"),
     "a version": (lambda p: edit(p.with_suffix(".json"), protocol="1999-01-01"), "1999-01-01"),
-    "a signature": (lambda p: edit(p.with_suffix(".json"), signature="x|y"), "misplaced"),
+    "a signature": (lambda p: edit(p.with_suffix(".json"), signature="x|y"), "wrong place"),
     "another name": (lambda p: p.rename(p.with_name("x.frame")), "has no (metadata|bytes)"),
-    "a leftover": (lambda p: p.with_name(".x.frame.1.part").touch(), "was being written"),
-    "a stranger": (lambda p: p.with_name("notes.txt").touch(), "neither bytes"),
-    "deep metadata": (lambda p: p.with_suffix(".json").write_text("[" * 99_999), "not readable"),
+    "a leftover": (lambda p: p.with_name(".x.frame.1.part").touch(), "is an unfinished write"),
+    "a stranger": (lambda p: p.with_name("notes.txt").touch(), "neither a .frame"),
+    "deep metadata": (lambda p: p.with_suffix(".json").write_text("[" * 99_999), "not valid"),
 }
 
 
@@ -66,9 +72,9 @@ def test_what_is_wrong_is_named(tmp_path, name, wirefence: Wirefence):
     folder = tmp_path / "good"
     harm, said = PROBLEMS[name]
     harm(put(folder))
-    problems = scan(folder).problems
+    problems = scan_folder(folder).problems
     assert problems
-    assert len(scan(folder).entries) >= 1
+    assert len(scan_folder(folder).entries) >= 1
     ran = wirefence("crashes", "list", "--folder", str(folder))
     assert ran.code == 1
     assert "PROBLEM" in ran.out
@@ -80,7 +86,7 @@ def test_what_is_wrong_is_named(tmp_path, name, wirefence: Wirefence):
 
 def test_those_of_one_oracle_are_read_by_its_folder(tmp_path):
     path = put(tmp_path)
-    shelf = scan(path.parent)
+    shelf = scan_folder(path.parent)
     assert [entry.path for entry in shelf.entries] == [path]
     assert shelf.problems == ()
 
@@ -88,17 +94,17 @@ def test_those_of_one_oracle_are_read_by_its_folder(tmp_path):
 def test_the_same_bytes_for_the_same_target_under_two_names_are_a_duplicate(tmp_path):
     put(tmp_path, "one")
     put(tmp_path, "two")
-    (found,) = scan(tmp_path).problems
+    (found,) = scan_folder(tmp_path).problems
     assert "duplicate" in found.what
-    assert len(scan(tmp_path).entries) == 2
-    assert scan(tmp_path, findings=True).problems == ()
+    assert len(scan_folder(tmp_path).entries) == 2
+    assert scan_folder(tmp_path, findings=True).problems == ()
 
 
 def test_companions_of_a_finding_are_no_strangers_and_go_with_it(tmp_path):
     path = put(tmp_path)
     path.with_suffix(".transcript").touch()
-    assert scan(tmp_path).problems == ()
-    Store(tmp_path).drop(path)
+    assert scan_folder(tmp_path).problems == ()
+    Store(tmp_path).delete_finding(path)
     assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
 
 
@@ -130,22 +136,24 @@ def test_replaced_bytes_are_described_at_every_moment(tmp_path, monkeypatch):
 
     def watched(self: Path, target: Path) -> Path:
         done = replace(self, target)
-        steps.append((scan(tmp_path).problems, scan(tmp_path).entries[0].case.data))
+        steps.append((scan_folder(tmp_path).problems, scan_folder(tmp_path).entries[0].case.data))
         return done
 
     monkeypatch.setattr(Path, "replace", watched)
-    metadata, _ = Store(tmp_path).get(path)
-    smaller = describe(metadata.finding(), case_from_bytes(b"1\n"), versions={})
-    Store(tmp_path).put(smaller, b"1\n")
+    metadata, _ = Store(tmp_path).read_finding(path)
+    smaller = make_metadata(metadata.to_finding(), case_from_bytes(b"1\n"), versions={})
+    Store(tmp_path).write_reproducer(smaller, b"1\n")
     assert [problems for problems, _ in steps] == [()] * 3
     assert [data for _, data in steps] == [DATA, b"1\n", b"1\n"]
 
 
 def test_metadata_survives_being_written_and_read():
     found = finding("reply", "reply-code", "planted:\x1b[31m", "k", "é\u2028")
-    said = describe(found, case_from_bytes(DATA), versions={"a": "1"}, launch=Launch(("x", "-v")))
-    content = encode(said)
-    assert decode(content) == said
+    said = make_metadata(
+        found, case_from_bytes(DATA), versions={"a": "1"}, launch=Launch(("x", "-v"))
+    )
+    content = encode_metadata(said)
+    assert decode_metadata(content) == said
     assert content.isascii()
 
 
@@ -160,29 +168,29 @@ def test_metadata_survives_being_written_and_read():
     ],
 )
 def test_secrets_of_a_command_are_not_kept(argv, kept):
-    said = redact(Launch(argv, {"API_TOKEN": "s3cret", "HOME": "h", "GONE_SECRET": None}))
+    said = redact_command(Launch(argv, {"API_TOKEN": "s3cret", "HOME": "h", "GONE_SECRET": None}))
     assert said.argv == kept
     assert said.env == {"API_TOKEN": HIDDEN, "HOME": "h", "GONE_SECRET": None}
     if HIDDEN in " ".join(kept):
         with pytest.raises(ValueError, match="secret"):
-            said.launch()
+            said.to_launch()
     else:
-        assert said.launch().env == {"HOME": "h", "GONE_SECRET": None}
+        assert said.to_launch().env == {"HOME": "h", "GONE_SECRET": None}
 
 
 def test_a_command_comes_back_as_it_was():
     launch = Launch(("a", "b c"), {"X": "1"}, Path("d"))
-    content = json.dumps(as_content(redact(launch))).encode()
-    assert decode_record(content, Command).launch() == launch
+    content = json.dumps(as_content(redact_command(launch))).encode()
+    assert decode_record(content, Command).to_launch() == launch
 
 
 def test_entries_are_picked_by_path_and_by_the_beginning_of_an_id(tmp_path):
     path = put(tmp_path)
-    (entry,) = scan(tmp_path).entries
-    assert [e.path for e in pick([str(path), entry.id[:5]], [tmp_path])] == [path, path]
+    (entry,) = scan_folder(tmp_path).entries
+    assert [e.path for e in find_entries([str(path), entry.id[:5]], [tmp_path])] == [path, path]
     for name in ("", "zzz", str(tmp_path / "none.frame")):
         with pytest.raises(UsageError):
-            pick([name], [tmp_path])
+            find_entries([name], [tmp_path])
 
 
 def test_prune_takes_only_what_is_kept_elsewhere(here, wirefence: Wirefence):
@@ -204,7 +212,7 @@ def test_prune_takes_only_what_is_kept_elsewhere(here, wirefence: Wirefence):
 def test_hostile_content_is_shown_escaped_and_cut(here, wirefence: Wirefence):
     data = b"\x1b]0;owned\x07<script>\xe2\x80\xae\n" + b"A" * 2_000_000
     found = finding("reply", "reply-code", "planted:\x1b[31m" + "x" * 9_000, "k", "<b>|\x1b[5m")
-    path = Store(here / "crashes").save(found, case_from_bytes(data), versions={})
+    path = Store(here / "crashes").save_finding(found, case_from_bytes(data), versions={})
     for words in (("show", str(path)), ("list",), ("list", "--format", "json")):
         said = wirefence("crashes", *words).out
         assert said.isascii()
@@ -220,8 +228,8 @@ def test_hostile_content_is_shown_escaped_and_cut(here, wirefence: Wirefence):
 
 def test_our_own_interpreter_is_kept_as_what_it_is_and_not_where():
     launch = Launch((sys.executable, "server.py"))
-    assert redact(launch).argv == ("{python}", "server.py")
-    assert redact(launch).launch() == launch
+    assert redact_command(launch).argv == ("{python}", "server.py")
+    assert redact_command(launch).to_launch() == launch
 
 
 READERS = (
@@ -245,8 +253,8 @@ def test_a_directory_that_is_named_is_there(here, wirefence: Wirefence, words):
 
 def test_a_link_to_nowhere_is_no_empty_directory(here):
     (here / "crashes").symlink_to("crashes")
-    with pytest.raises(UsageError, match="is no directory"):
-        scan(here / "crashes")
+    with pytest.raises(UsageError, match="is not a directory"):
+        scan_folder(here / "crashes")
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"x" * 10, None])

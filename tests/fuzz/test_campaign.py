@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.campaign.campaign import Budget, campaign
+from wirefence.fuzz.campaign.campaign import Budget, run_campaign
 from wirefence.fuzz.campaign.report import as_table
-from wirefence.fuzz.campaign.worker import UNBEGUN, Share, in_flight
-from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.campaign.worker import UNBEGUN, Share, find_case_in_flight
+from wirefence.fuzz.examination.cases import generate_block
 from wirefence.fuzz.examination.events import Event, Finished, Found, Started
 from wirefence.fuzz.examination.plan import Plan
-from wirefence.fuzz.processes.child import end_of
+from wirefence.fuzz.processes.child import wait_for_exit
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.strategies.records import VERSIONS
 from wirefence.targets.errors import TargetError
@@ -27,7 +27,7 @@ GOOD = case_from_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
 
 def run(target: str, out: Path, budget: Budget, **options) -> list[Event]:
     events: list[Event] = []
-    found = campaign(Plan((target,), seed=3), budget, out, events.append, **options)
+    found = run_campaign(Plan((target,), seed=3), budget, out, events.append, **options)
     assert isinstance(events[0], Started)
     assert isinstance(events[-1], Finished)
     assert events[-1].found == found == len(signatures(events))
@@ -56,7 +56,7 @@ def test_a_death_of_the_process_is_a_saved_finding_and_the_campaign_goes_on(
     assert path.read_bytes() == POISON.data
     # The count of a dead worker dies with it: what came behind the last death is what is left.
     assert events[-1].tally.cases == 5
-    assert Store(hostile / "out").signatures() == set(signatures(events))
+    assert Store(hostile / "out").read_signatures() == set(signatures(events))
 
 
 def test_a_target_that_takes_the_pipe_away_is_a_finding_too(hostile: Path) -> None:
@@ -85,18 +85,18 @@ def test_deaths_do_not_carry_a_campaign_beyond_its_time(hostile: Path) -> None:
 def test_a_target_that_dies_of_everything_is_given_up(
     hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wirefence.fuzz.campaign.campaign._HOPELESS", 3)
+    monkeypatch.setattr("wirefence.fuzz.campaign.campaign._MAX_DEATHS", 3)
     given = [GOOD] * 2
     events = run("hostile:kills_always", hostile / "out", Budget(cases=10_000), given=given)
     assert signatures(events) == ["hostile:kills_always|liveness|live-crash|exit 3"]
     assert events[-1].reason == "hopeless"
-    assert "given up" in as_table(events[-1], [])
+    assert "stopped early" in as_table(events[-1], [])
 
 
 def test_a_target_that_always_hangs_is_given_up_sooner(
     hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wirefence.fuzz.campaign.campaign._HOPELESS_HANGS", 2)
+    monkeypatch.setattr("wirefence.fuzz.campaign.campaign._MAX_DEATHS_WITH_HANG", 2)
     budget = Budget(cases=10_000, patience=1.0)
     events = run("hostile:hangs_always", hostile / "out", budget)
     assert signatures(events) == ["hostile:hangs_always|liveness|live-hang|process"]
@@ -109,7 +109,7 @@ def test_only_deaths_in_a_row_are_hopeless(tmp_path: Path) -> None:
     counts = []
     for number, place in ((0, 1), (0, 1), (0, 2), (1, 0), (1, 1), (1, 5), (3, 0)):
         marker.write_bytes(struct.pack("<QQ", number, place))
-        share = in_flight(Plan(("planted:healthy",)), share)[1]
+        share = find_case_in_flight(Plan(("planted:healthy",)), share)[1]
         counts.append(share.deaths)
     assert counts == [1, 2, 1, 2, 3, 1, 1]
 
@@ -136,7 +136,7 @@ def test_given_cases_meet_the_same_gateways_whatever_the_workers(tmp_path: Path)
     for workers in (1, 2):
         events: list[Event] = []
         budget = Budget(cases=1, workers=workers)
-        campaign(plan, budget, tmp_path / str(workers), events.append, given=given)
+        run_campaign(plan, budget, tmp_path / str(workers), events.append, given=given)
         tallies.append(asdict(events[-1].tally))
     assert tallies[0] == tallies[1]
 
@@ -151,25 +151,25 @@ def test_a_restart_goes_on_behind_the_given_case_that_was_deadly(tmp_path: Path)
     cases = [case_from_bytes(b"%d\n" % number) for number in range(5)]
     share = Share(1, 2, tmp_path / "marker", given=tuple(cases), given_at=1)
     share.marker.write_bytes(struct.pack("<QQ", 0, 2))
-    victim = in_flight(Plan(), share)
+    victim = find_case_in_flight(Plan(), share)
     assert victim is not None
     assert victim[0] == cases[1]
     assert (victim[1].given, victim[1].given_at) == (tuple(cases[2:]), 5)
     share.marker.write_bytes(UNBEGUN)
-    assert in_flight(Plan(), share) is None
+    assert find_case_in_flight(Plan(), share) is None
 
 
 def test_a_restart_goes_on_behind_the_generated_case_that_was_deadly(tmp_path: Path) -> None:
     share = Share(0, 2, tmp_path / "marker", given=(GOOD,))
     share.marker.write_bytes(struct.pack("<QQ", 3, 5))
-    victim = in_flight(Plan(seed=9), share)
+    victim = find_case_in_flight(Plan(seed=9), share)
     assert victim is not None
-    assert victim[0] == list(block(9, 2, VERSIONS))[5]
+    assert victim[0] == list(generate_block(9, 2, VERSIONS))[5]
     assert (victim[1].first, victim[1].skip, victim[1].given) == (2, 6, ())
 
 
 def test_a_process_that_does_not_end_is_ended() -> None:
     process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
     process.start()
-    assert end_of(process, 0.1) == "SIGKILL"
+    assert wait_for_exit(process, 0.1) == "SIGKILL"
     assert not process.is_alive()

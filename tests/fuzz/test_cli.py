@@ -101,10 +101,10 @@ def test_a_factory_of_nonsense_is_a_crash_of_every_case(wirefence) -> None:
     ("words", "sentence"),
     [
         (("--seconds", "1", "--cases", "1"), "--seconds and --cases were both given"),
-        (("--seconds", "x"), "'x' is no number of seconds from 0.1 to 1,000,000,000"),
+        (("--seconds", "x"), "'x' is not a number of seconds from 0.1 to 1,000,000,000"),
         (("--cases", "0"), "0 is not in the range"),
         (("--workers", "0"), "0 is not in the range"),
-        (("--seed", "x"), "'x' is no seed"),
+        (("--seed", "x"), "'x' is not a seed"),
         (("--corpus", "absent"), "there is no corpus at absent"),
         (("--out", "hostile.py"), "cannot write to hostile.py: a file is in the way"),
         (("--out", "hostile.py/sub"), "cannot write to hostile.py/sub: a file is in the way"),
@@ -183,7 +183,7 @@ def test_a_working_folder_that_is_gone_is_said(wirefence, hostile: Path) -> None
     ran = wirefence("campaign", "--cases", "1", "--target", "json", "--out", str(hostile / "out"))
     os.chdir(hostile)
     assert ran.code == 2
-    assert ran.err.endswith("wirefence: the working folder was removed; go to another one\n")
+    assert ran.err.endswith("wirefence: the working folder was removed; change to another one\n")
 
 
 def test_a_python_without_our_requirements_is_told_so(wirefence, monkeypatch) -> None:
@@ -222,7 +222,7 @@ def test_damaged_metadata_in_out_exits_2_rather_than_forget_a_finding(
     (hostile / "out/agreement/x.json").write_bytes(metadata)
     ran = wirefence(*FEW, "--target", "json", "--out", "out")
     assert ran.code == 2
-    assert "out/agreement/x.json is not readable" in ran.complaint()
+    assert "out/agreement/x.json is not valid metadata" in ran.complaint()
 
 
 def test_a_finding_that_cannot_be_written_exits_2(wirefence, hostile: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_finding_that_cannot_be_written_exits_2(wirefence, hostile: Path) -> N
     [
         (("absent",), "cannot read absent: No such file"),
         ((".",), "cannot read .: Is a directory"),
-        (("bad.frame",), "the metadata beside bad.frame is not readable"),
+        (("bad.frame",), "the metadata beside bad.frame is not valid"),
         (("hostile.py", "--protocol", "1999-01-01"), "'1999-01-01' is not one of"),
         ((), "Missing argument 'FILE'"),
     ],
@@ -256,7 +256,7 @@ def test_explain_takes_stdin_empty_binary_or_closed(wirefence) -> None:
     words = ("explain", "-", "--target", "orjson")
     empty = wirefence(*words, stdin=b"")
     assert empty.code == 0
-    assert empty.out.splitlines()[2] == "There is no frame in it: the input is empty."
+    assert empty.out.splitlines()[2] == "The input is empty: it has no frame."
     content = json.loads(wirefence(*words, "--format", "json", stdin=b"").out)
     assert (content["bytes"], content["frames"], content["documents"]) == (0, [], [])
     binary = wirefence(*words, stdin=b"\xff\x00\x1b[31m\xe2\x80\xae\n")
@@ -286,14 +286,14 @@ def test_explain_does_not_wait_for_ever(wirefence) -> None:
     words = ("explain", "-", "--target", "hostile:hangs", "--patience", "0.5")
     ran = wirefence(*words, stdin=b"POISON\n")
     assert ran.code == 1
-    assert "live-hang in process: no end of the case within 0.5 s" in ran.out
+    assert "live-hang in process: the case did not end within 0.5 s" in ran.out
 
 
 def test_a_fault_of_our_own_exits_3_and_asks_for_a_report(wirefence, monkeypatch) -> None:
     def broken(*_words: object, **_options: object) -> None:
         raise LookupError("of ours")
 
-    monkeypatch.setattr("wirefence.fuzz.commands.explain.explain_apart", broken)
+    monkeypatch.setattr("wirefence.fuzz.commands.explain.explain_in_child", broken)
     ran = wirefence("explain", "-", "--target", "json")
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.strip().endswith("wirefence: LookupError: of ours; please report this")

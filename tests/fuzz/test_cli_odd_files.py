@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.compare.corpus import reproducers
+from wirefence.fuzz.compare.corpus import read_reproducers
 from wirefence.fuzz.errors import UsageError
 from wirefence.oracles import quirks
 
@@ -33,7 +33,7 @@ def test_without_a_readable_quirks_file_a_command_exits_2(
 ) -> None:
     (hostile / "quirks.json").write_text(content)
     load = quirks.load
-    monkeypatch.setattr("wirefence.fuzz.commands.quirks.probe", lambda: None)
+    monkeypatch.setattr("wirefence.fuzz.commands.quirks.probe_quirks", lambda: None)
     monkeypatch.setattr(quirks, "load", lambda: load(hostile / "quirks.json"))
     ran = wirefence(*words)
     assert ran.code == 2
@@ -46,7 +46,7 @@ def test_quirks_are_written_whole_or_not_at_all(wirefence, hostile: Path, monkey
 
     stored = hostile / "quirks.json"
     stored.write_text("as it was")
-    monkeypatch.setattr("wirefence.fuzz.commands.quirks.probe", quirks.load)
+    monkeypatch.setattr("wirefence.fuzz.commands.quirks.probe_quirks", quirks.load)
     monkeypatch.setattr(quirks, "QUIRKS_FILE", stored)
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", ended)
@@ -99,7 +99,7 @@ def test_a_comparison_names_a_reproducer_that_is_no_file(hostile: Path, kind: st
     (hostile / "crashes").mkdir()
     _file_of(hostile / "crashes/y.frame", kind)
     with pytest.raises(UsageError, match=r"cannot read .*y\.frame"):
-        list(reproducers(hostile / "crashes"))
+        list(read_reproducers(hostile / "crashes"))
 
 
 def test_the_metadata_is_named_where_that_cannot_be_read(wirefence, hostile: Path) -> None:

@@ -101,7 +101,7 @@ def test_what_the_caller_has_ignored_stays_ignored() -> None:
 
 def test_handlers_are_given_back() -> None:
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
-    with ends.at_once(), ends.told_to_end(), ends.at_once():
+    with ends.exit_on_signals(), ends.interrupt_on_signals(), ends.exit_on_signals():
         pass
     assert before == [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
 
@@ -110,7 +110,7 @@ def test_a_thread_leaves_handlers_alone() -> None:
     seen: list[object] = []
 
     def other() -> None:
-        with ends.at_once():
+        with ends.exit_on_signals():
             seen.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=other)
@@ -121,9 +121,9 @@ def test_a_thread_leaves_handlers_alone() -> None:
 
 HELPED = """
 import multiprocessing, signal
-from wirefence.fuzz.processes.child import starting
+from wirefence.fuzz.processes.child import start_children
 if __name__ == "__main__":
-    with starting():
+    with start_children():
         child = multiprocessing.get_context("spawn").Process(target=int)
         child.start()
         print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))

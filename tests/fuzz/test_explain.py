@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from wirefence.fuzz.examination.examiner import Examiner
-from wirefence.fuzz.examination.explain import Explanation, explain, explain_apart
-from wirefence.fuzz.examination.plan import Plan, build
+from wirefence.fuzz.examination.explain import Explanation, explain_case, explain_in_child
+from wirefence.fuzz.examination.plan import Plan, build_examiner
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import Contract
@@ -24,7 +24,7 @@ PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
 
 
 def explained(data: bytes, *targets: str) -> Explanation:
-    return explain(case_from_bytes(data), build(Plan(targets)))
+    return explain_case(case_from_bytes(data), build_examiner(Plan(targets)))
 
 
 def test_frames_are_judged_even_if_only_parsers_are_asked() -> None:
@@ -39,7 +39,7 @@ def test_without_a_gateway_frames_are_judged_under_the_version_of_the_case() -> 
     shown, judged = [], []
     for version in VERSIONS:
         case = case_from_bytes(PING, protocol=version)
-        frames = explain(case, build(Plan(("orjson",)))).content["frames"]
+        frames = explain_case(case, build_examiner(Plan(("orjson",)))).content["frames"]
         assert isinstance(frames, list)
         shown.append(frames[0]["verdict"])
         rule = judge_session(case.data, Contract(version=version)).frames[0].rule
@@ -87,55 +87,61 @@ def test_a_long_session_is_examined_and_its_beginning_shown(monkeypatch) -> None
     monkeypatch.setattr("wirefence.fuzz.examination.explain.MOST", 3)
     data = b"".join(b"[%d]\n" % number for number in range(9)) + b"NaN\n"
     liar = Examiner([replace(BY_NAME["json"], name="liar", strict=True)], ())
-    said = explain(case_from_bytes(data), liar)
+    said = explain_case(case_from_bytes(data), liar)
     assert [each["target"] for each in said.content["findings"]] == ["parser:liar"]
     assert len(said.content["frames"]) == len(said.content["documents"]) == 3
     assert (said.content["frames_left_out"], said.content["documents_left_out"]) == (7, 7)
-    assert "And 7 more documents, examined and not shown." in said.text
+    assert "7 more documents were examined and are not shown." in said.text
 
 
 def test_another_process_says_the_same() -> None:
     case = case_from_bytes(b"NaN\n")
     names = Plan(("json", "planted:healthy"))
-    assert explain_apart(case, build(names), patience=60) == explain(case, build(names))
+    assert explain_in_child(case, build_examiner(names), patience=60) == explain_case(
+        case, build_examiner(names)
+    )
 
 
 def test_patience_is_for_one_target_and_not_for_all(monkeypatch) -> None:
     """What takes long by itself is no hang: with forty parsers, ten megabytes do."""
-    outcomes = Examiner.outcomes
+    outcomes = Examiner.run_parsers
 
     def slow(self, raw):
         time.sleep(0.6)
         return outcomes(self, raw)
 
-    monkeypatch.setattr(Examiner, "outcomes", slow)
+    monkeypatch.setattr(Examiner, "run_parsers", slow)
     parsers = ("json", "orjson", "ujson", "jiter")
-    said = explain_apart(case_from_bytes(b"1\n"), build(Plan(parsers)), patience=1.5)
+    said = explain_in_child(case_from_bytes(b"1\n"), build_examiner(Plan(parsers)), patience=1.5)
     assert said.content["findings"] == []
 
 
 def test_a_target_that_cannot_be_used_says_so_from_another_process(hostile) -> None:
     with pytest.raises(TargetError, match="no luck today"):
-        explain_apart(case_from_bytes(b"1\n"), build(Plan(("hostile:raises",))), patience=60)
+        explain_in_child(
+            case_from_bytes(b"1\n"), build_examiner(Plan(("hostile:raises",))), patience=60
+        )
 
 
 def test_a_fault_of_our_own_passes_from_another_process(capfd) -> None:
     broken = Examiner((), [[None]])  # type: ignore[list-item]
     with pytest.raises(RuntimeError, match="AttributeError"):
-        explain_apart(case_from_bytes(b"1\n"), broken, patience=60)
+        explain_in_child(case_from_bytes(b"1\n"), broken, patience=60)
     assert "Traceback" in capfd.readouterr().err
 
 
 def test_whoever_waits_is_told_of_each_target_that_has_come_to_an_end() -> None:
     told: list[int] = []
-    examiner = build(Plan(("json", "orjson")))
-    explain_apart(case_from_bytes(b"1\n2\n"), examiner, patience=60, tell=told.append)
+    examiner = build_examiner(Plan(("json", "orjson")))
+    explain_in_child(case_from_bytes(b"1\n2\n"), examiner, patience=60, tell=told.append)
     assert told == list(range(len(told)))
     assert len(told) > 4
 
 
 def test_a_long_wait_is_told_on_stderr(wirefence, monkeypatch) -> None:
-    monkeypatch.setattr(importlib.import_module("wirefence.fuzz.commands.explain"), "_EVERY", 0.0)
+    monkeypatch.setattr(
+        importlib.import_module("wirefence.fuzz.commands.explain"), "_PROGRESS_INTERVAL", 0.0
+    )
     ran = wirefence("explain", "-", "--target", "json", stdin=b"1\n")
     assert ran.out.startswith("No findings")
-    assert " s  1 readings done\n" in ran.err
+    assert " s  1 targets done\n" in ran.err

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from wirefence.fuzz.processes import hang_detector as hanging
-from wirefence.fuzz.processes.hang_detector import Patience, delayed, is_stopped
+from wirefence.fuzz.processes.hang_detector import HangTimer, is_stopped, read_processor_wait
 
 
 def spin(processor: int) -> None:
@@ -28,11 +28,11 @@ def test_what_waits_for_a_processor_is_counted() -> None:
         for rival in rivals:
             rival.start()
         deadline = time.monotonic() + 60
-        while min(delayed(rival.pid or 0) for rival in rivals) < 0.05:
+        while min(read_processor_wait(rival.pid or 0) for rival in rivals) < 0.05:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         # And for whoever waits for them as its children.
-        assert delayed(os.getpid()) >= 0.1
+        assert read_processor_wait(os.getpid()) >= 0.1
     finally:
         for rival in rivals:
             rival.kill()
@@ -40,7 +40,7 @@ def test_what_waits_for_a_processor_is_counted() -> None:
 
 
 def test_a_process_that_is_gone_has_waited_for_nothing() -> None:
-    assert delayed(2**22 + 1) == 0
+    assert read_processor_wait(2**22 + 1) == 0
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ def test_a_process_that_is_gone_has_waited_for_nothing() -> None:
 )
 def test_patience_ends_when_it_could_have_run_for_so_long(monkeypatch, passed, waited, over):
     clock = watched(monkeypatch)
-    patience = Patience(1)
+    patience = HangTimer(1)
     assert clock.look(patience, passed, waited=waited) is over
     patience.restart()
-    assert not patience.over(60)
+    assert not patience.has_hung(60)
 
 
 @pytest.mark.parametrize(
@@ -69,18 +69,18 @@ def test_patience_ends_when_it_could_have_run_for_so_long(monkeypatch, passed, w
     ],
 )
 def test_a_night_behind_ctrl_z_is_no_hang(monkeypatch, before, stopped, after, over):
-    clock, patience = watched(monkeypatch), Patience(1)
+    clock, patience = watched(monkeypatch), HangTimer(1)
     assert not clock.look(patience, before)
     clock.now += stopped  # nobody looks
     assert clock.look(patience, after) is over
 
 
 def test_who_seldom_looks_comes_to_an_end_too(monkeypatch):
-    clock, patience = watched(monkeypatch), Patience(1)
+    clock, patience = watched(monkeypatch), HangTimer(1)
     over = []
     for _ in range(70):
         clock.now += 60
-        over.append(patience.over(60))
+        over.append(patience.has_hung(60))
     assert not any(over[:50])
     assert over[-1]
 
@@ -89,7 +89,7 @@ def test_who_seldom_looks_comes_to_an_end_too(monkeypatch):
 def test_a_process_that_is_stopped_does_not_hang_but_is_not_waited_for_for_ever(
     monkeypatch, stopped, over
 ):
-    clock, patience = watched(monkeypatch), Patience(1)
+    clock, patience = watched(monkeypatch), HangTimer(1)
     assert clock.look(patience, stopped, stopped=True) is over
     assert clock.look(patience, 61) is True
 
@@ -115,7 +115,7 @@ class Clock:
         self.now, self.delay, self.stopped = 0.0, 5.0, False
 
     def look(
-        self, patience: Patience, seconds: int, *, waited: float = 0.0, stopped: bool = False
+        self, patience: HangTimer, seconds: int, *, waited: float = 0.0, stopped: bool = False
     ) -> bool:
         """Look for so many seconds; whether patience was over before the end or at it."""
         self.stopped = stopped
@@ -123,13 +123,13 @@ class Clock:
         for _ in range(seconds):
             self.now += 1.0
             self.delay += waited / seconds
-            over |= patience.over(60)
+            over |= patience.has_hung(60)
         return over
 
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(hanging.time, "monotonic", lambda: clock.now)
-    monkeypatch.setattr(hanging, "delayed", lambda _: clock.delay)
+    monkeypatch.setattr(hanging, "read_processor_wait", lambda _: clock.delay)
     monkeypatch.setattr(hanging, "is_stopped", lambda _: clock.stopped)
     return clock

@@ -29,7 +29,7 @@ def probes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ran.append("probe")
         return PROBED
 
-    monkeypatch.setattr(module, "probe", probe)
+    monkeypatch.setattr(module, "probe_quirks", probe)
     monkeypatch.setenv("WIREFENCE_CACHE", str(tmp_path / "cache"))
     return ran
 
@@ -108,15 +108,15 @@ def test_a_home_that_cannot_be_written_falls_back_to_temporary_files(
 def test_a_folder_that_others_can_write_is_no_cache(tmp_path: Path, mode: int) -> None:
     folder = tmp_path / "quirks"
     folder.mkdir()
-    assert module._is_ours(folder)
+    assert module._is_private_folder(folder)
     folder.chmod(mode)
-    assert not module._is_ours(folder)
+    assert not module._is_private_folder(folder)
 
 
 def test_a_link_is_no_cache(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "quirks").symlink_to(tmp_path / "there")
-    assert not module._is_ours(tmp_path / "quirks")
+    assert not module._is_private_folder(tmp_path / "quirks")
 
 
 def test_changed_parsers_are_named_by_their_library() -> None:
@@ -131,9 +131,9 @@ def test_a_campaign_names_changed_parsers_in_one_line(
 ) -> None:
     installed_quirks()
     capsys.readouterr()
-    campaign._name_changed_parsers()
+    campaign._report_changed_parsers()
     (line,) = capsys.readouterr().err.splitlines()
-    assert "these parsers changed since the stored quirks: " in line
+    assert "these parsers differ from the stored quirks: " in line
     assert "orjson" in line
     assert line.endswith("see wirefence quirks")
 
@@ -143,5 +143,5 @@ def test_a_campaign_is_silent_about_stored_versions(
 ) -> None:
     versions = dict(stored_quirks().versions)
     monkeypatch.setattr(module, "library_versions", lambda: versions)
-    campaign._name_changed_parsers()
+    campaign._report_changed_parsers()
     assert capsys.readouterr().err == ""

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.campaign.worker import _Teller
+from wirefence.fuzz.campaign.worker import _CaseRunner
 from wirefence.fuzz.examination import examiner as examine
-from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.examination.cases import generate_block
 from wirefence.fuzz.examination.examiner import Examiner
-from wirefence.fuzz.examination.plan import Plan, build
+from wirefence.fuzz.examination.plan import Plan, build_examiner
 from wirefence.fuzz.processes import memory
 from wirefence.fuzz.processes.memory import HEAVY, is_heavy
 from wirefence.fuzz.store.store import case_from_bytes
@@ -32,7 +32,7 @@ def cases() -> Iterator[Case]:
     number = 0
     while True:
         number += 1
-        yield from islice(block(7, number), 1, None)
+        yield from islice(generate_block(7, number), 1, None)
 
 
 def blocks() -> int:
@@ -53,7 +53,7 @@ def kept(examiner: Examiner) -> float:
     counts = []
     for size in (CASES, 2 * CASES):
         for number, case in islice(source, size):
-            examiner.examine(case, number)
+            examiner.examine_case(case, number)
         counts.append(blocks())
     return (counts[1] - counts[0]) / (2 * CASES)
 
@@ -61,8 +61,8 @@ def kept(examiner: Examiner) -> float:
 @pytest.fixture
 def examiner(monkeypatch: pytest.MonkeyPatch) -> Examiner:
     # What is remembered on purpose is bounded, and so is full before anything is counted.
-    monkeypatch.setattr(examine, "_REMEMBERED", 8)
-    return build(Plan(("orjson[strict]", "msgspec", "gateway")))
+    monkeypatch.setattr(examine, "_MAX_REMEMBERED", 8)
+    return build_examiner(Plan(("orjson[strict]", "msgspec", "gateway")))
 
 
 def test_nothing_is_kept_of_a_case(examiner: Examiner) -> None:
@@ -85,13 +85,15 @@ def resident() -> int:
 def test_a_heavy_case_gives_its_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"[%b0]\n" % (b'{"a":"%b"},' % (b"b" * 200) * 20_000)
     case = case_from_bytes(text)
-    teller = _Teller(build(Plan(("orjson[strict]", "json[strict]"))), None, None, told=1e18)
+    teller = _CaseRunner(
+        build_examiner(Plan(("orjson[strict]", "json[strict]"))), None, None, told=1e18
+    )
     left = []
-    for relieve in (memory.relieve, lambda: None):
-        monkeypatch.setattr("wirefence.fuzz.campaign.worker.relieve", relieve)
-        memory.relieve()
+    for relieve in (memory.release_memory, lambda: None):
+        monkeypatch.setattr("wirefence.fuzz.campaign.worker.release_memory", relieve)
+        memory.release_memory()
         before = resident()
-        teller.run(case, 0)
+        teller.run_case(case, 0)
         left.append(resident() - before)
     assert left[0] < 2 * len(text) < left[1]
 

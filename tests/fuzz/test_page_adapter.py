@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.examination.cases import block
+from wirefence.fuzz.examination.cases import generate_block
 from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.fuzz.examination.plan import both_policies
 from wirefence.targets.harness import load_factory
@@ -26,5 +26,5 @@ def test_the_adapter_of_the_page_runs_and_its_faults_are_found(
     monkeypatch.syspath_prepend(str(tmp_path))
     targets = both_policies("adapter", load_factory("page_adapter:Adapter"))
     examiner = Examiner((), [targets])
-    rules = {each.rule for case in block(0, 0) for each in examiner.examine(case)}
+    rules = {each.rule for case in generate_block(0, 0) for each in examiner.examine_case(case)}
     assert {"act-rejected", "live-crash"} <= rules

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.fuzz.coverage.checks import SessionCheck, check_of
-from wirefence.fuzz.examination.plan import Plan, build
+from wirefence.fuzz.coverage.checks import SessionCheck, make_check
+from wirefence.fuzz.examination.plan import Plan, build_examiner
 
 REPEATED = (
     b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26",'
@@ -20,7 +20,7 @@ REPEATED = (
 
 
 def names(*targets: str) -> list[str]:
-    return [each.name for group in build(Plan(targets)).gateways for each in group]
+    return [each.name for group in build_examiner(Plan(targets)).gateways for each in group]
 
 
 @pytest.mark.parametrize("target", ["reference", "planted:acts-twice", "gateway"])
@@ -30,7 +30,7 @@ def test_a_gateway_is_named_with_its_profile(target: str) -> None:
 
 
 def test_what_the_judge_is_fuzzed_beside_are_targets_by_name() -> None:
-    check = check_of("fuzz_judge", (), lambda _: None)
+    check = make_check("fuzz_judge", (), lambda _: None)
     assert isinstance(check, SessionCheck)
     used = [each.name for group in check.examiner.gateways for each in group]
     assert used == names("reference", "reference/spec")
@@ -38,4 +38,4 @@ def test_what_the_judge_is_fuzzed_beside_are_targets_by_name() -> None:
 
 @pytest.mark.parametrize("name", ["fuzz_judge", "fuzz_gateway", "fuzz_session"])
 def test_an_action_that_is_asked_for_twice_is_no_finding(name: str) -> None:
-    assert check_of(name, (), lambda _: None)(REPEATED) == []
+    assert make_check(name, (), lambda _: None)(REPEATED) == []

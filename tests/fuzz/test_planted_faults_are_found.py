@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from wirefence.fuzz.examination.cases import BLOCK, block
+from wirefence.fuzz.examination.cases import BLOCK, generate_block
 from wirefence.fuzz.examination.examiner import Examiner, GatewayTarget
 from wirefence.fuzz.examination.plan import POLICIES
 from wirefence.oracles.records import Finding
@@ -34,7 +34,7 @@ OBSERVABLE = {rule for rules in ORACLE_RULES.values() for rule in rules}
 @cache
 def made(number: int, *versions: Version) -> tuple[Case, ...]:
     """A block of the fixed seed: every fault of a version meets the same cases."""
-    return tuple(block(SEED, number, versions or VERSIONS))
+    return tuple(generate_block(SEED, number, versions or VERSIONS))
 
 
 def generated(budget: int, *versions: Version) -> Iterator[Case]:
@@ -46,7 +46,7 @@ def examined(cases: Iterable[Case], *targets: GatewayTarget) -> Iterator[Finding
     """What each case shows of all targets: it is judged once."""
     examiner = Examiner((), [targets])
     for case in cases:
-        yield from examiner.examine(case)
+        yield from examiner.examine_case(case)
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda each: each.name)
@@ -72,7 +72,7 @@ def test_memory_is_measured_on_a_line_that_never_ends(name: str, rules: set[str]
     assert endless is not None
     planted = FAULTS[name]
     target = GatewayTarget(f"planted:{name}", planted.factory, "close")
-    found = Examiner((), [[target]]).examine(Case(endless.frames, endless.cuts))
+    found = Examiner((), [[target]]).examine_case(Case(endless.frames, endless.cuts))
     assert {each.rule for each in found} == rules
 
 

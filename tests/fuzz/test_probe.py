@@ -20,31 +20,31 @@ def test_every_damage_operator_is_drawn_from(monkeypatch: pytest.MonkeyPatch) ->
         return found
 
     monkeypatch.setattr(probe, "apply_damage", damage)
-    assert sum(1 for _ in probe._generated(0)) > len(OPERATORS)
+    assert sum(1 for _ in probe._generate_damaged(0)) > len(OPERATORS)
     assert drawn == {operator.name for operator in OPERATORS}
 
 
 def test_every_depth_of_the_operators_is_probed_closed_and_open() -> None:
-    sizes = set(probe._sizes())
+    sizes = set(probe._generate_sizes())
     for depth, _ in DEPTHS:
         assert b"[" * depth in sizes
         assert b"[" * depth + b"1" + b"]" * depth in sizes
 
 
 def test_long_filler_is_cut_and_brackets_are_not() -> None:
-    (line,) = probe._lines(b'{"a":"' + b"x" * 10_000_000 + b'"}')
+    (line,) = probe._split_documents(b'{"a":"' + b"x" * 10_000_000 + b'"}')
     assert len(line) < 200_000
-    assert probe._lines(b"[" * 1_000_000) == [b"[" * 1_000_000]
-    assert probe._lines(b"1" * 200_000) == [b"1" * 200_000]
+    assert probe._split_documents(b"[" * 1_000_000) == [b"[" * 1_000_000]
+    assert probe._split_documents(b"1" * 200_000) == [b"1" * 200_000]
 
 
 def test_a_quirk_that_a_smaller_one_explains_is_left_out() -> None:
     found = {"accepts: nan", "accepts: nan+syntax", "rejects: nan+syntax"}
-    assert probe._least(found) == {"accepts: nan", "rejects: nan+syntax"}
+    assert probe._drop_explained_quirks(found) == {"accepts: nan", "rejects: nan+syntax"}
 
 
 def test_pairs_of_classes_are_probed() -> None:
-    assert b"[NaN,01]" in set(probe._pairs([b"NaN", b"01"]))
+    assert b"[NaN,01]" in set(probe._pair_probes([b"NaN", b"01"]))
 
 
 @pytest.mark.parametrize("minor", [11, 12, 13, 14])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.fuzz.examination.quirk_probe import probe
+from wirefence.fuzz.examination.quirk_probe import probe_quirks
 from wirefence.oracles import quirks
 from wirefence.oracles.quirks import Quirks
 from wirefence.targets.parsers.configs import CONFIGS, library_versions
@@ -36,7 +36,7 @@ def test_an_interpreter_without_quirks_takes_the_nearest() -> None:
 
 def test_stored_quirks_are_what_the_probes_show(stored: Quirks) -> None:
     """All of them: what is generated changes with the grammar and with every damage operator."""
-    assert quirks.difference(stored, probe()) == []
+    assert quirks.difference(stored, probe_quirks()) == []
 
 
 def test_a_strict_parser_has_no_quirks(stored: Quirks) -> None:

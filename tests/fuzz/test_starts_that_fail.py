@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import wirefence
-from wirefence.fuzz.campaign.campaign import Budget, campaign
-from wirefence.fuzz.crashes.rerun import Runners, Subject
+from wirefence.fuzz.campaign.campaign import Budget, run_campaign
+from wirefence.fuzz.crashes.rerun import CaseRunners, Subject
 from wirefence.fuzz.errors import StartError
 from wirefence.fuzz.examination.plan import Plan
-from wirefence.fuzz.processes.child import starting
+from wirefence.fuzz.processes.child import start_children
 from wirefence.fuzz.store.store import case_from_bytes
 
 ROOT = Path(wirefence.__file__).resolve().parents[2]
@@ -53,34 +53,34 @@ def test_a_campaign_whose_workers_cannot_start_exits_3_at_once(tmp_path: Path) -
     ran = fed(FROM_STDIN.format(words=[*words, "--target", "planted:healthy"]), tmp_path)
     assert ran.returncode == 3
     last = ran.stderr.strip().splitlines()[-1]
-    assert last.startswith("wirefence: a process of ours ended before its first case (exit 1)")
+    assert last.startswith("wirefence: a worker process ended before its first case (exit 1)")
     assert not list(tmp_path.glob("wirefence-*/*"))  # TMPDIR is here
 
 
 def test_a_process_that_could_not_start_is_no_finding_of_a_replay(tmp_path: Path) -> None:
     script = """
-from wirefence.fuzz.crashes.rerun import Runners, Subject
+from wirefence.fuzz.crashes.rerun import CaseRunners, Subject
 from wirefence.fuzz.errors import StartError
 from wirefence.fuzz.store.store import case_from_bytes
 for method in ("forkserver", "spawn"):
     try:
-        with Runners(Subject("planted:healthy"), method=method) as runners:
-            print(runners.run([case_from_bytes(b"1\\n")]))
+        with CaseRunners(Subject("planted:healthy"), method=method) as runners:
+            print(runners.run_cases([case_from_bytes(b"1\\n")]))
     except StartError as error:
         print(error.cause)
 """
     ran = fed(script, tmp_path)
-    assert ran.stdout.splitlines() == ["a process of ours ended before its first case (exit 1)"] * 2
+    assert ran.stdout.splitlines() == ["a worker process ended before its first case (exit 1)"] * 2
 
 
 def test_what_workers_are_given_may_be_of_any_size(
     hostile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python waits for ever for a dead child to read more than a pipe holds."""
-    monkeypatch.setattr("wirefence.fuzz.campaign.campaign.work", dies)
+    monkeypatch.setattr("wirefence.fuzz.campaign.campaign.run_worker", dies)
     given = [case_from_bytes(b"1" * 200_000 + b"\n")]
     with pytest.raises(StartError, match="exit 9"):
-        campaign(Plan(("planted:healthy",)), Budget(cases=2), hostile, print, given=given)
+        run_campaign(Plan(("planted:healthy",)), Budget(cases=2), hostile, print, given=given)
 
 
 class Dies:
@@ -105,7 +105,7 @@ def test_a_start_without_end_is_not_waited_for(
     monkeypatch.setattr("wirefence.fuzz.campaign.campaign.START", 1.0)
     budget = Budget(cases=2, patience=1.0)
     with pytest.raises(StartError, match="SIGKILL"):
-        campaign(Plan(("sleeping:factory",)), budget, hostile / "out", lambda _: None)
+        run_campaign(Plan(("sleeping:factory",)), budget, hostile / "out", lambda _: None)
 
 
 def test_a_thread_left_behind_does_not_hold_a_campaign_up(hostile: Path) -> None:
@@ -117,14 +117,14 @@ def test_a_thread_left_behind_does_not_hold_a_campaign_up(hostile: Path) -> None
         "    return HEALTHY.factory(act, contract)\n"
     )
     budget = Budget(cases=1)
-    assert not campaign(Plan(("threads:factory",)), budget, hostile / "out", lambda _: None)
+    assert not run_campaign(Plan(("threads:factory",)), budget, hostile / "out", lambda _: None)
 
 
 def test_a_machine_that_has_no_process_to_give_is_said() -> None:
-    with pytest.raises(StartError, match=r"a process \(Resource temporarily"), starting():
+    with pytest.raises(StartError, match=r"a process \(Resource temporarily"), start_children():
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
 
 def test_a_runner_that_lives_finds_nothing_in_a_good_case() -> None:
-    with Runners(Subject("planted:healthy")) as runners:
-        assert runners.run([GOOD, GOOD]) == [[], []]
+    with CaseRunners(Subject("planted:healthy")) as runners:
+        assert runners.run_cases([GOOD, GOOD]) == [[], []]

@@ -20,7 +20,7 @@ def fault(kind: str = "kind") -> Finding:
 
 
 def test_a_saved_case_is_read_back_with_its_version_and_cuts(tmp_path: Path) -> None:
-    back = read_case(Store(tmp_path).save(fault(), CASE, versions={"x": "1"}))
+    back = read_case(Store(tmp_path).save_finding(fault(), CASE, versions={"x": "1"}))
     assert (back.data, back.cuts, back.version) == (CASE.data, CASE.cuts, CASE.version)
 
 
@@ -31,12 +31,12 @@ def test_what_is_cut_short_leaves_no_part(tmp_path: Path, monkeypatch, error) ->
 
     monkeypatch.setattr("os.fsync", cut)
     with pytest.raises((KeyboardInterrupt, UsageError)):
-        Store(tmp_path).save(fault(), CASE, versions={})
+        Store(tmp_path).save_finding(fault(), CASE, versions={})
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_metadata_holds_what_a_reader_needs(tmp_path: Path) -> None:
-    path = Store(tmp_path).save(fault(), CASE, versions={"x": "1"})
+    path = Store(tmp_path).save_finding(fault(), CASE, versions={"x": "1"})
     content = json.loads(path.with_suffix(".json").read_bytes())
     assert content["signature"] == fault().signature
     assert content["size"] == len(CASE.data) == path.stat().st_size
@@ -45,14 +45,14 @@ def test_metadata_holds_what_a_reader_needs(tmp_path: Path) -> None:
 
 def test_equal_signatures_share_a_file_and_others_do_not(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    first = store.save(fault(), CASE, versions={})
-    assert store.save(fault(), CASE, versions={}) == first
-    assert store.save(fault("other"), CASE, versions={}) != first
-    assert store.signatures() == {fault().signature, fault("other").signature}
+    first = store.save_finding(fault(), CASE, versions={})
+    assert store.save_finding(fault(), CASE, versions={}) == first
+    assert store.save_finding(fault("other"), CASE, versions={}) != first
+    assert store.read_signatures() == {fault().signature, fault("other").signature}
 
 
 def test_hostile_names_stay_inside_the_folder(tmp_path: Path) -> None:
-    path = Store(tmp_path / "in").save(fault(), CASE, versions={})
+    path = Store(tmp_path / "in").save_finding(fault(), CASE, versions={})
     assert path.parent == tmp_path / "in/agreement"
     assert path.name.isprintable()
 
@@ -69,8 +69,8 @@ def test_a_finding_cut_short_before_its_metadata_does_not_count(
 
     monkeypatch.setattr(Path, "replace", die)
     with pytest.raises(KeyboardInterrupt):
-        Store(tmp_path).save(fault(), CASE, versions={})
-    assert Store(tmp_path).signatures() == set()
+        Store(tmp_path).save_finding(fault(), CASE, versions={})
+    assert Store(tmp_path).read_signatures() == set()
     (frame,) = tmp_path.glob("agreement/*.frame")
     assert frame.read_bytes() == CASE.data
 
@@ -78,14 +78,14 @@ def test_a_finding_cut_short_before_its_metadata_does_not_count(
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "agreement").touch()
     with pytest.raises(UsageError, match=r"cannot write to .*agreement"):
-        Store(tmp_path).save(fault(), CASE, versions={})
+        Store(tmp_path).save_finding(fault(), CASE, versions={})
 
 
 @pytest.mark.parametrize("below", ["file", "file/folder"])
 def test_a_file_in_the_way_of_the_folder_is_named(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="a file is in the way"):
-        Store(tmp_path / below).prepare()
+        Store(tmp_path / below).check_writable()
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_a_file_in_the_way_of_the_folder_is_named(tmp_path: Path, below: str) ->
 def test_damaged_metadata_is_a_sentence(tmp_path: Path, metadata: str) -> None:
     (tmp_path / "x.frame").write_bytes(b"1\n")
     (tmp_path / "x.json").write_text(metadata)
-    with pytest.raises(UsageError, match=r"the metadata beside .* is not readable"):
+    with pytest.raises(UsageError, match=r"the metadata beside .* is not valid"):
         read_case(tmp_path / "x.frame")
 
 
 def test_an_unknown_version_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.frame").write_bytes(b"1\n")
     (tmp_path / "x.json").write_text('{"protocol": "1999-01-01", "cuts": []}')
-    with pytest.raises(UsageError, match="'1999-01-01' is no MCP version"):
+    with pytest.raises(UsageError, match="'1999-01-01' is not an MCP version"):
         read_case(tmp_path / "x.frame")
 
 

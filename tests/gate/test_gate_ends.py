@@ -109,7 +109,7 @@ def test_what_a_finding_says_holds_no_secret(bench, tmp_path):
     raw = b'sword"fish'
     found = Confirmed(Charge(said, raw), prepared, Observation((raw,), raw, stderr=raw))
     launch = Launch(("s",), {"X_TOKEN": raw.decode()})
-    hide = Redactor.of(launch, {})
+    hide = Redactor.for_launch(launch, {})
     ArtifactWriter(Store(tmp_path), launch, Options(), made.facts, hide).write_finding(
         found, ("good",)
     )

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from wirefence.fuzz.crashes.add import Wanted, _subject
+from wirefence.fuzz.crashes.add import AddOptions, _make_subject
 from wirefence.fuzz.gate.server.server_name import label_of
 from wirefence.targets.command.records import Launch
 
@@ -117,5 +117,5 @@ def test_what_parts_a_signature_is_in_no_name() -> None:
 
 def test_filing_by_hand_gives_the_name_that_the_gate_gives() -> None:
     launch = Launch(("node", "path/server.js"))
-    assert _subject(launch, Wanted("")).target == "server.js"
-    assert _subject(launch, Wanted("mine")).target == "mine"
+    assert _make_subject(launch, AddOptions("")).target == "server.js"
+    assert _make_subject(launch, AddOptions("mine")).target == "mine"

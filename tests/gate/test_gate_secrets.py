@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz import cli
-from wirefence.fuzz.crashes.replay import ERROR, replay_all
+from wirefence.fuzz.crashes.replay import ERROR, replay_reproducers
 from wirefence.fuzz.gate.confirm import Confirmed
 from wirefence.fuzz.gate.records import Observation, Options
 from wirefence.fuzz.gate.replay import examine_command
@@ -17,7 +17,7 @@ from wirefence.fuzz.gate.report.artifacts import ArtifactWriter
 from wirefence.fuzz.gate.server.fresh import prepare_trial
 from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.store.redaction import HIDDEN, Redactor
-from wirefence.fuzz.store.scan import scan
+from wirefence.fuzz.store.scan import scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import finding
 from wirefence.targets.command.records import Launch
@@ -80,7 +80,7 @@ def test_a_summary_is_bounded_once_its_secrets_are_hidden(bench, tmp_path: Path)
     prepared = prepare_trial(made.trial("good"), made.facts.make_contract("strict"))
     said = finding("reply", "reply-twice", "s", "ping", "-" * 290 + SECRET + "-" * 9_999)
     found = Confirmed(Charge(said, b"x"), prepared, Observation((b"x",)))
-    hide = Redactor.of(Launch(("s",), {"API_TOKEN": SECRET}), {})
+    hide = Redactor.for_launch(Launch(("s",), {"API_TOKEN": SECRET}), {})
     flaw = ArtifactWriter(Store(tmp_path), made.launch, Options(), made.facts, hide).write_finding(
         found, ("good",)
     )
@@ -97,9 +97,9 @@ def test_a_secret_of_the_environment_is_in_no_reproducer_and_replay_says_what_to
     monkeypatch.setenv("DB_PASSWORD", "swordfish")
     said = finding("reply", "reply-twice", "s", "ping", "at swordfish")
     launch = Launch(("server", "swordfish"))
-    path = Store(tmp_path).save(said, case_from_bytes(b"{}\n"), versions={}, launch=launch)
+    path = Store(tmp_path).save_finding(said, case_from_bytes(b"{}\n"), versions={}, launch=launch)
     assert "swordfish" not in path.with_suffix(".json").read_text()
-    [shown] = replay_all(scan(tmp_path).entries)
+    [shown] = replay_reproducers(scan_folder(tmp_path).entries)
     assert (shown.verdict, shown.expected) == (ERROR, False)
     assert "its command held a secret, which is not kept" in shown.detail
     assert "pass it the secret in a variable of the environment" in shown.detail

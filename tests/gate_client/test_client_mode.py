@@ -122,10 +122,10 @@ def test_a_report_has_findings_on_disk_with_the_line_that_replays_them(tmp_path:
     assert flaw.offending in Path(flaw.path).read_bytes()
     assert "= beta: result 'é F-" in Path(flaw.transcript).read_text()
     assert flaw.replay == shlex.join(["wirefence", "replay", flaw.path])
-    metadata, case = Store(tmp_path).get(Path(flaw.path))
+    metadata, case = Store(tmp_path).read_finding(Path(flaw.path))
     assert metadata.command is not None
     seen = examine_command(
-        case, metadata.command.launch(), metadata.options, target=metadata.target
+        case, metadata.command.to_launch(), metadata.options, target=metadata.target
     )
     assert [each.signature for each in seen] == [metadata.signature]
     mended = examine_command(case, launch(), metadata.options, target=metadata.target)

@@ -18,7 +18,7 @@ from tests.gate_outputs.reports import flaw, report
 from wirefence.fuzz import cli
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.report.baseline import Baseline, BaselineServer, store_baseline
-from wirefence.fuzz.store.atomic_write import may_write, write_whole
+from wirefence.fuzz.store.atomic_write import can_write_atomically, write_atomically
 
 FILES = ("--junit", "to/j.xml", "--sarif", "to/s.json", "--baseline", "b.json", "--update-baseline")
 
@@ -83,7 +83,7 @@ def test_a_report_on_stdout_that_cannot_be_written_costs_no_file(gate, monkeypat
     def full(_text: str) -> None:
         raise UsageError("cannot write to stdout", "free it")
 
-    monkeypatch.setattr("wirefence.fuzz.commands.gate.write", full)
+    monkeypatch.setattr("wirefence.fuzz.commands.gate.write_report", full)
     assert gate(*FILES)[0] == 2
     assert whole_reports()
 
@@ -97,14 +97,14 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch)
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        write_whole(path, b"new")
+        write_atomically(path, b"new")
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("j.xml", "old")]
 
 
 def test_a_link_stays_one(tmp_path):
     (tmp_path / "link").symlink_to("file")
     for content in (b"one", b"two"):
-        write_whole(tmp_path / "link", content)
+        write_atomically(tmp_path / "link", content)
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "file").read_bytes() == content
 
@@ -114,21 +114,21 @@ def test_what_is_no_file_is_written_to(tmp_path):
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
     reader.start()
-    write_whole(pipe, b"new")
+    write_atomically(pipe, b"new")
     reader.join(60)
     assert (read, stat.S_ISFIFO(pipe.stat().st_mode)) == ([b"new"], True)
     with (tmp_path / "file").open("wb") as stream:
-        write_whole(Path(f"/dev/fd/{stream.fileno()}"), b"new")
+        write_atomically(Path(f"/dev/fd/{stream.fileno()}"), b"new")
         assert os.fstat(stream.fileno()).st_nlink == 1
     assert (tmp_path / "file").read_bytes() == b"new"
 
 
 def test_a_file_in_a_folder_that_takes_none_is_refused_ahead(tmp_path, monkeypatch):
     path = tmp_path / "j.xml"
-    assert may_write(path)
-    assert may_write(Path("/dev/null"))
+    assert can_write_atomically(path)
+    assert can_write_atomically(Path("/dev/null"))
     monkeypatch.setattr(os, "access", lambda place, _mode: Path(place) != tmp_path)
-    assert not may_write(path)
+    assert not can_write_atomically(path)
     path.touch()
-    assert not may_write(path)
-    assert may_write(Path("/dev/null"))
+    assert not can_write_atomically(path)
+    assert can_write_atomically(Path("/dev/null"))

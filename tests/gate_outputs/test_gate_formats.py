@@ -267,7 +267,7 @@ def test_markdown_tells_findings_who_looked_and_what_was_tried() -> None:
     "make", [format_junit, format_sarif, format_markdown, format_table, format_json]
 )
 def test_no_form_shows_part_of_a_secret(make: Callable[[Report, Redactor], object]) -> None:
-    hide = Redactor.of(Launch(("s",), {"X_TOKEN": "swordfish"}), {})
+    hide = Redactor.for_launch(Launch(("s",), {"X_TOKEN": "swordfish"}), {})
     cut = b"\xff" + b"-" * (SHOWN - 6) + b"swordfish"
     told = replace(flaw(summary="swordfish"), offending=cut, case=Case((Frame(cut * 3),)))
     made = report(told, command="s swordfish", notes=("swordfish",))

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from wirefence.fuzz.store.redaction import HIDDEN, Redactor, is_secret_name, redact
+from wirefence.fuzz.store.redaction import HIDDEN, Redactor, is_secret_name, redact_text
 from wirefence.targets.command.records import Launch
 
 SECRETS = [
@@ -50,7 +50,7 @@ def test_harmless_names_are_let_be(name: str) -> None:
     ],
 )
 def test_arguments_are_shown_without_secrets(argv: list[str], shown: list[str]) -> None:
-    assert list(Redactor().argv(argv)) == shown
+    assert list(Redactor().redact_argv(argv)) == shown
 
 
 @pytest.mark.parametrize(
@@ -65,16 +65,16 @@ def test_arguments_are_shown_without_secrets(argv: list[str], shown: list[str]) 
     ],
 )
 def test_ordinary_long_arguments_are_shown(word: str) -> None:
-    assert Redactor().argv([word]) == (word,)
+    assert Redactor().redact_argv([word]) == (word,)
 
 
 def test_a_secret_that_a_name_gave_away_is_hidden_wherever_it_turns_up() -> None:
     launch = Launch(("s", "--password", "hunter22"), {"MY_TOKEN": "swordfish", "MODE": "debug"})
-    hide = Redactor.of(launch, {"DB_SECRET": "grue\udcff-lamp", "SHORT_KEY": "1"})
-    assert hide.text("login hunter22 with swordfish 1") == f"login {HIDDEN} with {HIDDEN} 1"
-    assert hide.raw(b"\xfe grue\xff-lamp \x00swordfish") == b"\xfe *** \x00***"
-    assert hide.env(launch.env) == {"MY_TOKEN": HIDDEN, "MODE": "debug"}
-    assert hide.env({"HTTP_PROXY": None}) == {"HTTP_PROXY": "(unset)"}
+    hide = Redactor.for_launch(launch, {"DB_SECRET": "grue\udcff-lamp", "SHORT_KEY": "1"})
+    assert hide.redact_text("login hunter22 with swordfish 1") == f"login {HIDDEN} with {HIDDEN} 1"
+    assert hide.redact_bytes(b"\xfe grue\xff-lamp \x00swordfish") == b"\xfe *** \x00***"
+    assert hide.redact_env(launch.env) == {"MY_TOKEN": HIDDEN, "MODE": "debug"}
+    assert hide.redact_env({"HTTP_PROXY": None}) == {"HTTP_PROXY": "(unset)"}
 
 
 ODD = 'pa"ss\\wörd/+ 7'
@@ -95,15 +95,15 @@ ODD = 'pa"ss\\wörd/+ 7'
     ],
 )
 def test_a_secret_is_hidden_however_it_is_spelled(spelled: str) -> None:
-    hide = Redactor.of(Launch(("s",), {"MY_TOKEN": ODD}), {})
-    assert HIDDEN in hide.text(spelled)
-    assert "rd" not in hide.text(spelled)
-    assert HIDDEN.encode() in hide.raw(spelled.encode())
+    hide = Redactor.for_launch(Launch(("s",), {"MY_TOKEN": ODD}), {})
+    assert HIDDEN in hide.redact_text(spelled)
+    assert "rd" not in hide.redact_text(spelled)
+    assert HIDDEN.encode() in hide.redact_bytes(spelled.encode())
 
 
 def test_each_line_of_a_secret_is_one_where_it_stands_alone() -> None:
-    hide = Redactor.of(Launch(("s",), {"PRIVATE_KEY": "first-line\nsecond-line\n"}), {})
-    assert hide.text("> 'second-line'") == f"> '{HIDDEN}'"
+    hide = Redactor.for_launch(Launch(("s",), {"PRIVATE_KEY": "first-line\nsecond-line\n"}), {})
+    assert hide.redact_text("> 'second-line'") == f"> '{HIDDEN}'"
 
 
 _SIZE = 1 << 14
@@ -115,9 +115,11 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["raw", "argv", "env"])
+@pytest.mark.parametrize("form", ["redact_bytes", "redact_argv", "redact_env"])
 def test_hiding_takes_time_in_proportion_to_what_a_server_writes(form: str) -> None:
-    hide = Redactor.of(Launch(("s",), {"A_KEY": "a" * 40, "B_KEY": "1.1.1.1.2", "C_KEY": "ab%/+="}))
+    hide = Redactor.for_launch(
+        Launch(("s",), {"A_KEY": "a" * 40, "B_KEY": "1.1.1.1.2", "C_KEY": "ab%/+="})
+    )
     plain = _seconds(hide, form, "a plain line of a log\n")
     slow = {unit: _seconds(hide, form, unit) / plain for unit in HOSTILE}
     assert {unit: ratio for unit, ratio in slow.items() if ratio > 60} == {}
@@ -125,7 +127,7 @@ def test_hiding_takes_time_in_proportion_to_what_a_server_writes(form: str) -> N
 
 def _seconds(hide: Redactor, form: str, unit: str) -> float:
     text = (unit * (_SIZE // len(unit) + 1))[:_SIZE]
-    given = {"raw": text.encode(), "argv": [text], "env": {"X": text}}[form]
+    given = {"redact_bytes": text.encode(), "redact_argv": [text], "redact_env": {"X": text}}[form]
     best = math.inf
     for _ in range(2):
         began = time.process_time()
@@ -135,15 +137,15 @@ def _seconds(hide: Redactor, form: str, unit: str) -> float:
 
 
 def test_a_text_is_cut_after_its_secrets_are_hidden() -> None:
-    hide = Redactor.of(Launch(("s",), {"A_KEY": "swordfish"}), {})
-    said = hide.brief("x" * 290 + "swordfish" + "y" * 99)
+    hide = Redactor.for_launch(Launch(("s",), {"A_KEY": "swordfish"}), {})
+    said = hide.redact_and_shorten("x" * 290 + "swordfish" + "y" * 99)
     assert said == "x" * 290 + HIDDEN + "yyyy..."
-    assert hide.brief("x" * 300) == "x" * 300
+    assert hide.redact_and_shorten("x" * 300) == "x" * 300
 
 
 def test_a_secret_within_a_secret_leaves_nothing_behind() -> None:
-    hide = Redactor.of(Launch(("s",), {"A_KEY": "abcdef", "B_KEY": "abcdefghi"}), {})
-    assert hide.text("abcdefghi abcdef") == "*** ***"
+    hide = Redactor.for_launch(Launch(("s",), {"A_KEY": "abcdef", "B_KEY": "abcdefghi"}), {})
+    assert hide.redact_text("abcdefghi abcdef") == "*** ***"
 
 
 @pytest.mark.parametrize(
@@ -163,4 +165,4 @@ def test_a_secret_within_a_secret_leaves_nothing_behind() -> None:
     ],
 )
 def test_what_looks_like_a_secret_is_hidden_in_text(text: str, shown: str) -> None:
-    assert redact(text) == shown
+    assert redact_text(text) == shown

@@ -19,7 +19,7 @@ from wirefence.targets.effects.records import Observed
 
 def transcript(folder: Path, *effects: Observed) -> str:
     launch = Launch(("server", "--token", "hunter2-hunter2"))
-    filing = ArtifactWriter(Store(folder), launch, Options(), FACTS, Redactor.of(launch))
+    filing = ArtifactWriter(Store(folder), launch, Options(), FACTS, Redactor.for_launch(launch))
     trial = prepare_trial(Trial("t", "ugly", "after", CASE), FACTS.make_contract("strict"))
     return filing.make_transcript(
         Confirmed(Charge(flaw().finding), trial, Observation((), effects=effects))

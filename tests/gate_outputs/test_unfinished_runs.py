@@ -32,7 +32,7 @@ def killed(out: Path) -> None:
 
 def kept(out: Path) -> Path:
     found = finding("reply", "reply-twice", "s", "ping", "two")
-    return Store(out).save(found, Case((Frame(b"x\n"),)), versions={})
+    return Store(out).save_finding(found, Case((Frame(b"x\n"),)), versions={})
 
 
 def test_a_run_that_was_killed_is_named_once_with_what_it_found(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_the_judge_finds_nothing_in_damaged_sessions(
     examiner = Examiner([], [[target]])
     for seed in range(SESSIONS):
         case = damaged(seed, version)
-        assert examiner.examine(case) == [], case
+        assert examiner.examine_case(case) == [], case
     assert len(examiner.tally.rules) > 8
 
 
@@ -46,4 +46,4 @@ def test_a_gateway_of_the_other_profile_is_told_apart() -> None:
 
     target = GatewayTarget("reference/continue/spec", strict_always, "continue", "spec")
     examiner = Examiner([], [[target]])
-    assert any(examiner.examine(damaged(seed, "2025-11-25")) for seed in range(SESSIONS))
+    assert any(examiner.examine_case(damaged(seed, "2025-11-25")) for seed in range(SESSIONS))

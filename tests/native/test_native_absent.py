@@ -213,4 +213,4 @@ def test_the_command_prints_an_environment_that_a_shell_can_take(native):
 def test_a_sanitizer_without_native_code_is_refused():
     done = python({}, "-m", "wirefence", "fuzz", "fuzz_parsers", "--sanitizer", "address")
     assert done.returncode == 2
-    assert done.stderr == "wirefence: --sanitizer watches native builds only; add --native\n"
+    assert done.stderr == "wirefence: --sanitizer works with native builds only; add --native\n"

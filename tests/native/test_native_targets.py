@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.native.processes import ROOT, python
-from wirefence.fuzz.coverage.explore import Request, explore
-from wirefence.fuzz.coverage.target_settings import Orders, environment
+from wirefence.fuzz.coverage.explore import FuzzRequest, run_fuzz_target
+from wirefence.fuzz.coverage.target_settings import TargetSettings, encode_settings
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.examination.events import Found
 from wirefence.fuzz.native.loaded import assert_ordered, order
 
 TARGET = str(ROOT / "fuzz" / "fuzz_parsers.py")
-JSON = environment(Orders(targets=("json",)))
+JSON = encode_settings(TargetSettings(targets=("json",)))
 EDGES = re.compile(r"^#\d+\s+DONE\s+(?:cov: (\d+) )?", re.MULTILINE)  # none is left out
 BROKEN = '''
 """A gateway whose parser reads one byte too many of each frame that has a brace."""
@@ -86,7 +86,7 @@ def test_a_memory_fault_under_a_target_is_filed_with_its_frames(broken, monkeypa
             raise KeyboardInterrupt  # as a user who has seen enough
 
     path = ":".join([broken.env["PYTHONPATH"], str(ROOT), str(tmp_path)])
-    request = Request(
+    request = FuzzRequest(
         "fuzz_gateway",
         corpus=tmp_path / "corpus",
         out=tmp_path / "out",
@@ -94,7 +94,7 @@ def test_a_memory_fault_under_a_target_is_filed_with_its_frames(broken, monkeypa
         seconds=150,  # a guard: the first frame is enough
         variables={**broken.env, "PYTHONPATH": path},
     )
-    explore(request, listen)
+    run_fuzz_target(request, listen)
     (found,) = events
     kind = "AddressSanitizer heap-buffer-overflow READ in past_the_end < loads"
     assert found.finding.signature.endswith(f"|liveness|live-crash|{kind}")

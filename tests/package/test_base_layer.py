@@ -25,7 +25,9 @@ def wirefence(base: Environment, folder: Path, *words: str) -> Ran:
 def put(folder: Path, target: str) -> str:
     """A fixed reproducer of a target that shows nothing for it."""
     found = finding("reply", "reply-twice", target, "", "two replies")
-    path = Store(folder / "crashes").save(found, Case((Frame(PING),)), versions={}, status="fixed")
+    path = Store(folder / "crashes").save_finding(
+        found, Case((Frame(PING),)), versions={}, status="fixed"
+    )
     return str(path.relative_to(folder))
 
 

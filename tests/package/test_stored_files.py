@@ -90,12 +90,12 @@ def test_our_gateway_is_started_by_its_old_name(base: Environment, tmp_path: Pat
 def test_the_old_name_is_replaced_where_it_names_our_module(
     argv: tuple[str, ...], module: str, tmp_path: Path
 ) -> None:
-    assert Command(argv, cwd=str(tmp_path)).launch().argv[-1] == module
+    assert Command(argv, cwd=str(tmp_path)).to_launch().argv[-1] == module
 
 
 def test_a_project_s_own_module_of_that_name_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "targets").mkdir()
-    launch = Command((PYTHON, "-m", "targets.gateway"), cwd=str(tmp_path)).launch()
+    launch = Command((PYTHON, "-m", "targets.gateway"), cwd=str(tmp_path)).to_launch()
     assert launch.argv == (sys.executable, "-m", "targets.gateway")
 
 

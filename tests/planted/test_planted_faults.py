@@ -281,7 +281,7 @@ def broken_by(fault: Planted, session: Trigger) -> set[str]:
     cuts = list(accumulate(map(len, chunks)))[:-1]
     case = case_from_bytes(b"".join(chunks), protocol=fault.version, cuts=cuts)
     target = GatewayTarget(fault.name, fault.factory, fault.policy)
-    return {each.rule for each in Examiner((), [[target]]).examine(case)}
+    return {each.rule for each in Examiner((), [[target]]).examine_case(case)}
 
 
 @pytest.mark.parametrize("fault", PLANTED, ids=lambda fault: fault.name)

@@ -68,7 +68,9 @@ def crash(
 ) -> Path:
     found = Finding("agreement", "agree-accept", target, signature, "accepts")
     case = Case((Frame(CALL),))
-    return Store(folder / "crashes").save(found, case, versions={}, status=status, launch=launch)
+    return Store(folder / "crashes").save_finding(
+        found, case, versions={}, status=status, launch=launch
+    )
 
 
 def test_registration_imports_nothing_heavy() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from wirefence.fuzz.coverage.checks import SessionCheck, check_of
+from wirefence.fuzz.coverage.checks import SessionCheck, make_check
 from wirefence.fuzz.coverage.mutator import Form, Mutator
 from wirefence.fuzz.coverage.token_tree import is_json
 from wirefence.oracles.document import judge_document
@@ -53,9 +53,9 @@ def grown(form: Form, *, tree: bool, count: int = COUNT) -> Iterator[bytes]:
         if not tree:
             made = scramble(parent, 4_096)
         elif number % 2:
-            made = mutator.mutate(parent, 4_096)
+            made = mutator.mutate_input(parent, 4_096)
         else:
-            made = mutator.cross(parent, source.choice(corpus), 4_096)
+            made = mutator.cross_inputs(parent, source.choice(corpus), 4_096)
         if number % 50 == 0:
             corpus.append(made)
         yield made
@@ -107,7 +107,7 @@ def test_sessions_break_rules_of_every_layer_and_still_act() -> None:
 
 
 def calls(*, tree: bool, count: int) -> int:
-    check = check_of("fuzz_gateway", ["planted:healthy"], lambda _: None)
+    check = make_check("fuzz_gateway", ["planted:healthy"], lambda _: None)
     assert isinstance(check, SessionCheck)
     for raw in grown("session", tree=tree, count=count):
         check(raw)

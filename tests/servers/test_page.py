@@ -12,7 +12,7 @@ from tests.servers.catalogue import BY_NAME, ROOT, SERVERS
 from tests.servers.page import rewritten, told
 from tests.servers.test_servers_of_others import expected
 from wirefence.fuzz.gate.trials.messages import INITIALIZED
-from wirefence.fuzz.store.scan import scan
+from wirefence.fuzz.store.scan import scan_folder
 
 PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
 CALL = b'{"id":"wf00aac000007%bi","method":"tools/call","x":"wf00aac000007%b"}\n'
@@ -121,6 +121,6 @@ def test_the_page_has_what_the_tests_pin(server):
 
 
 def test_the_page_names_every_committed_reproducer_of_a_server():
-    of_servers = [e for e in scan(ROOT / "crashes").entries if e.metadata.command]
+    of_servers = [e for e in scan_folder(ROOT / "crashes").entries if e.metadata.command]
     named = re.findall(r"\[([0-9a-f]{12})\]\(\.\./crashes/", PAGE.split("## Committed")[1])
     assert sorted(named) == sorted(entry.id for entry in of_servers)

@@ -1,4 +1,4 @@
-"""Generators for every known kind of divergence: variants by general means, not single inputs."""
+"""Generators for every known kind of divergence: each gives many variants, not single inputs."""
 
 from wirefence.fuzz.compare.seeds import numbers, sizes, syntax, text
 from wirefence.fuzz.compare.seeds.base import Family

@@ -1,8 +1,8 @@
-"""What the generators of known divergences are made of: families, places and sweeps.
+"""Building blocks of the generators of known divergences: families, places and sweeps.
 
-The key insight: a divergence is a token in a place. Parsers take other paths for the same token at
-the top, in an array, in a name, and at each offset from the start of a SIMD block, so a generator
-gives tokens and the places are multiplied in here.
+A divergence depends on a token and its place. Parsers use different code for one token at the top,
+in an array, in a name, and at each offset of a SIMD block. So a generator gives tokens, and each is
+put into all places here.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = [
     "VALUE_PLACES",
     "Family",
     "Place",
-    "family",
-    "ladder",
-    "placed",
-    "swept",
+    "generate_sizes",
+    "make_family",
+    "place_tokens",
+    "sweep_offsets",
 ]
 
 Place = tuple[bytes, bytes]
-"""What stands before and behind a token."""
+"""The bytes before and after a token."""
 
 VALUE_PLACES: tuple[Place, ...] = (
     (b"", b""),
@@ -53,8 +53,8 @@ class Family:
     make: Callable[[], Iterator[bytes]]
 
 
-def family(*covers: str) -> Callable[[Callable[[], Iterator[bytes]]], Family]:
-    """Make a family of a generator function; its name is the function's."""
+def make_family(*covers: str) -> Callable[[Callable[[], Iterator[bytes]]], Family]:
+    """Make a family of a generator function; it has the function's name."""
 
     def build(make: Callable[[], Iterator[bytes]]) -> Family:
         return Family(make.__name__.replace("_", "-"), covers, make)
@@ -62,23 +62,25 @@ def family(*covers: str) -> Callable[[Callable[[], Iterator[bytes]]], Family]:
     return build
 
 
-def placed(tokens: Iterable[bytes], places: Sequence[Place] = VALUE_PLACES) -> Iterator[bytes]:
-    """Every token in every place."""
+def place_tokens(
+    tokens: Iterable[bytes], places: Sequence[Place] = VALUE_PLACES
+) -> Iterator[bytes]:
+    """Yield every token in every place."""
     for token in tokens:
         for before, after in places:
             yield before + token + after
 
 
-def swept(bodies: Iterable[bytes], widest: int = _BLOCK) -> Iterator[bytes]:
-    """Every string body behind 0 to ``widest`` letters, and with as many behind it."""
+def sweep_offsets(bodies: Iterable[bytes], widest: int = _BLOCK) -> Iterator[bytes]:
+    """Yield every string body after 0 to ``widest`` letters, also with as many after it."""
     for body in bodies:
         for offset in range(widest + 1):
             yield b'"%b%b"' % (b"a" * offset, body)
             yield b'"%b%b%b"' % (b"a" * offset, body, b"a" * (_BLOCK - offset % _BLOCK))
 
 
-def ladder(low: int, high: int, ratio: float) -> Iterator[int]:
-    """Sizes from ``low`` to ``high``, each about ``ratio`` times the one before."""
+def generate_sizes(low: int, high: int, ratio: float) -> Iterator[int]:
+    """Yield sizes from ``low`` to ``high``, each about ``ratio`` times the one before."""
     size = low
     while size <= high:
         yield size

@@ -1,7 +1,7 @@
-"""Numbers where readers part: at the ends of machine types, between two floats, in odd spellings.
+"""Numbers on which parsers differ: limits of machine types, middles of two floats, odd spellings.
 
-The key insight: a wrong last bit shows only where a decimal lies next to the middle between two
-floats, so those middles are computed exactly and cut, extended and nudged.
+A wrong last bit shows only for a decimal next to the middle between two floats. So these middles
+are computed exactly, and then cut, extended and changed.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import struct
 from collections.abc import Iterator
 from itertools import product
 
-from wirefence.fuzz.compare.seeds.base import VALUE_PLACES, Family, family, placed
+from wirefence.fuzz.compare.seeds.base import VALUE_PLACES, Family, make_family, place_tokens
 
-__all__ = ["FAMILIES", "LONG", "decimal", "halfway", "integer"]
+__all__ = ["FAMILIES", "LONG", "generate_decimal", "generate_halfway", "generate_integer"]
 
 _POWERS = (7, 8, 15, 16, 24, 31, 32, 52, 53, 54, 62, 63, 64, 65, 66, 96, 127, 128, 256, 1023, 1024)
 _LENGTHS = (
@@ -51,21 +51,21 @@ _NARROW = 0.97
 """How often exponents stay near 1, where middles have few digits and cost little."""
 
 
-def integer(rng: random.Random) -> bytes:
+def generate_integer(rng: random.Random) -> bytes:
     """An integer token of 15 to 25 digits, where 64 bits end."""
     low = rng.choice((10**14, 2**53, 2**63, 2**64, 10**19, 10**20, 10**24))
     value = low + rng.randrange(low) - (low >> 2)
     return b"%d" % (-value if rng.random() < 0.3 else value)
 
 
-def _bits(bits: int) -> float:
+def _float_from_bits(bits: int) -> float:
     return float(struct.unpack("<d", struct.pack("<Q", bits))[0])
 
 
-def _middle(value: float) -> tuple[int, int]:
+def _find_middle(value: float) -> tuple[int, int]:
     """Digits and power of ten of the number half-way between ``value`` and the next float."""
     numerator, denominator = value.as_integer_ratio()
-    step_up = _bits(struct.unpack("<Q", struct.pack("<d", value))[0] + 1)
+    step_up = _float_from_bits(struct.unpack("<Q", struct.pack("<d", value))[0] + 1)
     over, under = step_up.as_integer_ratio()
     top, shift = numerator * under + over * denominator, 2 * denominator * under
     power = shift.bit_length() - 1
@@ -75,7 +75,7 @@ def _middle(value: float) -> tuple[int, int]:
     return digits, -power
 
 
-def _spell(digits: bytes, power: int, *, plain: bool) -> bytes:
+def _format_decimal(digits: bytes, power: int, *, plain: bool) -> bytes:
     """The number ``digits * 10**power``, without an exponent if it stays short."""
     if not plain or not -80 < power <= 0:
         return b"%b.%be%d" % (digits[:1], digits[1:] or b"0", power + len(digits) - 1)
@@ -85,12 +85,14 @@ def _spell(digits: bytes, power: int, *, plain: bool) -> bytes:
     return padded[:power] + b"." + padded[power:]
 
 
-def halfway(rng: random.Random) -> bytes:
+def generate_halfway(rng: random.Random) -> bytes:
     """A decimal at, just below or just above the middle between two neighbouring floats."""
     narrow = rng.random() < _NARROW
     exponent = rng.randrange(990, 1060) if narrow else rng.randrange(2046)
-    value = _bits((exponent << 52) | rng.getrandbits(52) & -(1 << rng.choice((0, 0, 20, 40, 51))))
-    number, power = _middle(value)
+    value = _float_from_bits(
+        (exponent << 52) | rng.getrandbits(52) & -(1 << rng.choice((0, 0, 20, 40, 51)))
+    )
+    number, power = _find_middle(value)
     digits = b"%d" % number
     cut = rng.choice((17, 18, 19, 20, 21, 25, 40, len(digits), len(digits)))
     if cut < len(digits):
@@ -101,10 +103,10 @@ def halfway(rng: random.Random) -> bytes:
     elif nudge == 2:
         tail = b"0" * rng.randrange(30) + b"1"
         digits, power = digits + tail, power - len(tail)
-    return _spell(digits, power, plain=rng.random() < 0.5)
+    return _format_decimal(digits, power, plain=rng.random() < 0.5)
 
 
-def decimal(rng: random.Random) -> bytes:
+def generate_decimal(rng: random.Random) -> bytes:
     """A fraction of 15 to 40 digits over the whole range of exponents."""
     size = rng.choice((15, 16, 17, 17, 17, 18, 19, 19, 20, 20, 21, 25, 40))
     digits = b"%0*d" % (size, rng.randrange(10**size))
@@ -113,7 +115,7 @@ def decimal(rng: random.Random) -> bytes:
     return b"%be%d" % (token, power) if power else token
 
 
-@family("int>2^53", "int=2^64", "int=10^20")
+@make_family("int>2^53", "int=2^64", "int=10^20")
 def machine_integers() -> Iterator[bytes]:
     """Powers of two and ten and their neighbours, both signs; two digits at every length."""
     for length in range(9, 26):
@@ -124,13 +126,13 @@ def machine_integers() -> Iterator[bytes]:
     tokens = [
         b"%d" % (sign * (edge + by)) for edge in edges for by in range(-2, 3) for sign in (1, -1)
     ]
-    yield from placed(tokens)
+    yield from place_tokens(tokens)
     rng = random.Random(_SEED)
     for _ in range(4_000):
-        yield integer(rng)
+        yield generate_integer(rng)
 
 
-@family("int-310d", "int-4301d", "long-mantissa")
+@make_family("int-310d", "int-4301d", "long-mantissa")
 def long_numbers() -> Iterator[bytes]:
     """Many digits: as an integer, before and behind the point, against the exponent."""
     for length in _LENGTHS:
@@ -145,28 +147,28 @@ def long_numbers() -> Iterator[bytes]:
         yield from (b"0" * length, b"1e" + b"0" * length + b"1", b"1e" + b"9" * length)
 
 
-@family("float-ulp")
+@make_family("float-ulp")
 def rounding() -> Iterator[bytes]:
     """Decimals next to the middle between two floats, and fractions of many digits."""
     rng = random.Random(_SEED)
     for _ in range(10_000):
-        yield halfway(rng)
-        yield decimal(rng)
+        yield generate_halfway(rng)
+        yield generate_decimal(rng)
     for power in range(-345, 312):
         yield from (b"1e%d" % power, b"%d.5e%d" % (rng.randrange(10**15), power))
 
 
-@family("overflow-exp", "overflow-near", "zero-huge-exp", "neg-zero-int")
+@make_family("overflow-exp", "overflow-near", "zero-huge-exp", "neg-zero-int")
 def ranges() -> Iterator[bytes]:
     """Zeros of both signs, and exponents beyond what binary64 holds."""
-    yield from placed(_ZEROS)
-    yield from placed([sign + token for token in _RANGE for sign in (b"", b"-")])
+    yield from place_tokens(_ZEROS)
+    yield from place_tokens([sign + token for token in _RANGE for sign in (b"", b"-")])
 
 
-@family("leading-zero", "neg-leading-zero", "bare-minus", "dot-tail", "neg-dot", "plus/.5")
+@make_family("leading-zero", "neg-leading-zero", "bare-minus", "dot-tail", "neg-dot", "plus/.5")
 def spellings() -> Iterator[bytes]:
     """Numbers as other languages spell them."""
-    yield from placed(_SPELLINGS, (*VALUE_PLACES, (b"-", b""), (b"", b" 1")))
+    yield from place_tokens(_SPELLINGS, (*VALUE_PLACES, (b"-", b""), (b"", b" 1")))
 
 
 FAMILIES: tuple[Family, ...] = (spellings, ranges, machine_integers)

@@ -1,14 +1,14 @@
-"""Names, depth and length: what depends on how much there is rather than on what it is.
+"""Names, depth and length: divergences that depend on size.
 
-The key insight: limits lie at round numbers of each library's own choosing, so ladders of sizes are
-climbed with every shape, and the smallest size that still differs is found by bisection afterwards.
+Each library has its own limits, mostly at round numbers. So every shape is generated in many sizes,
+and bisection finds the smallest size that differs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirefence.fuzz.compare.seeds.base import Family, family, ladder
+from wirefence.fuzz.compare.seeds.base import Family, generate_sizes, make_family
 
 __all__ = ["FAMILIES", "LONG"]
 
@@ -119,13 +119,13 @@ _DEPTHS = (
     *(20_000, 32_768, 50_000, 65_536, 100_000, 200_000, 400_000, 1_000_000),
 )
 _ODD = (b"\xff", b"\xc3", b"\\ud800", b"\\u00e9", b"\xf0\x9d\x84\x9e", b"\x01", b"\\")
-"""What may stand behind a long run of letters."""
+"""What may stand after a long run of letters."""
 _SHAPES = ((b"[", b"]"), (b'{"a":', b"}"), (b'[{"a":', b"}]"), (b"[ ", b" ]"), (b"[1,", b"]"))
 _SHALLOW = 2_100
-"""Deeper than this, only the plainest shapes are climbed: each costs megabytes, or a process."""
+"""Levels; deeper inputs are generated in the plainest shapes only, since each costs megabytes."""
 
 
-@family("dup-key", "dup-escaped", "intlike-key-order", "case variants", "__proto__", "NFC")
+@make_family("dup-key", "dup-escaped", "intlike-key-order", "case variants", "__proto__", "NFC")
 def names() -> Iterator[bytes]:
     """Names that are equal, nearly equal or special, twice in one object and one in another."""
     for first in _NAMES:
@@ -135,7 +135,7 @@ def names() -> Iterator[bytes]:
             yield b'{"%b":0,"%b":[1],"%b":2}' % (first, second, first)
 
 
-@family("repeated names", "name caches")
+@make_family("repeated names", "name caches")
 def long_names() -> Iterator[bytes]:
     """Names at every length of a cache's limit, repeated and with one byte changed."""
     for length in _LENGTHS:
@@ -152,7 +152,7 @@ def long_names() -> Iterator[bytes]:
         yield b"{%b}" % b",".join([b'"%032x":0' % (at * 0x9E3779B97F4A7C15) for at in range(count)])
 
 
-@family("long strings")
+@make_family("long strings")
 def lengths() -> Iterator[bytes]:
     """Strings, arrays and white space at every power of two and its neighbours."""
     for length in _LENGTHS:
@@ -168,10 +168,10 @@ def lengths() -> Iterator[bytes]:
         yield b"[%b1]" % (b'"a",' * min(length, 70_000))
 
 
-@family("depth")
+@make_family("depth")
 def depth() -> Iterator[bytes]:
     """Containers in containers, closed, open, and closed with something behind."""
-    for height in dict.fromkeys((*_DEPTHS, *ladder(1_040, 2_100, 1.07))):
+    for height in dict.fromkeys((*_DEPTHS, *generate_sizes(1_040, 2_100, 1.07))):
         for before, after in _SHAPES if height <= _SHALLOW else _SHAPES[:2]:
             yield before * height + (b"" if before == b"[1," else b"1") + after * height
             if height <= _SHALLOW or before == b"[":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirefence.fuzz.compare.seeds.base import VALUE_PLACES, Family, family, placed
+from wirefence.fuzz.compare.seeds.base import VALUE_PLACES, Family, make_family, place_tokens
 
 __all__ = ["FAMILIES"]
 
@@ -97,7 +97,7 @@ _ODD = (
 )
 
 
-def _respelled(word: bytes) -> Iterator[bytes]:
+def _misspell_word(word: bytes) -> Iterator[bytes]:
     """Every spelling of a word with one letter missing, doubled, of other case or replaced."""
     for at, letter in enumerate(word):
         head, tail = word[:at], word[at + 1 :]
@@ -110,31 +110,31 @@ def _respelled(word: bytes) -> Iterator[bytes]:
     yield from (word + b"1", word + b"a", word + b'"', word + b" x", word.upper(), word + b"\x00")
 
 
-@family("nan", "infinity", "inf-short", "-NaN")
+@make_family("nan", "infinity", "inf-short", "-NaN")
 def literals() -> Iterator[bytes]:
     """JSON's three literals, the three of Python and JavaScript, and what looks like them."""
-    near = [each for word in _LITERALS for each in (word, *_respelled(word))]
-    yield from placed(dict.fromkeys([*near, *_FOREIGN]))
+    near = [each for word in _LITERALS for each in (word, *_misspell_word(word))]
+    yield from place_tokens(dict.fromkeys([*near, *_FOREIGN]))
 
 
-@family("trailing-comma", "single-quotes", "hexadecimal")
+@make_family("trailing-comma", "single-quotes", "hexadecimal")
 def structure() -> Iterator[bytes]:
     """Commas, colons, names and brackets where they don't belong."""
-    yield from placed(_ODD)
+    yield from place_tokens(_ODD)
 
 
-@family("block-comment", "line-comment", "trailing-comment")
+@make_family("block-comment", "line-comment", "trailing-comment")
 def comments() -> Iterator[bytes]:
     """Comments before, behind and between the tokens of a document."""
     for comment in _COMMENTS:
-        yield from placed(
+        yield from place_tokens(
             (b"1", b"[]", b'""'), ((comment, b""), (b"", comment), (b" ", b" " + comment))
         )
         yield from (b"[%b1,2]" % comment, b"[1%b,2]" % comment, b"[1,2%b]" % comment)
         yield from (b'{%b"a":1}' % comment, b'{"a"%b:1}' % comment, b'{"a":%b1}' % comment)
 
 
-@family("concat/trailing")
+@make_family("concat/trailing")
 def concatenations() -> Iterator[bytes]:
     """Two whole documents, or one and a rest, with something between them."""
     for first in _WHOLE:
@@ -143,14 +143,14 @@ def concatenations() -> Iterator[bytes]:
             yield from (first + between + second for second in _WHOLE)
 
 
-@family("unclosed-prefix", "empty-frame")
+@make_family("unclosed-prefix", "empty-frame")
 def truncations() -> Iterator[bytes]:
     """Every prefix and suffix of documents, also where the buffer's end follows white space."""
     for document in _DOCUMENTS:
         for end in range(len(document) + 1):
             yield from (document[:end], document[end:], document[:end] + b" ")
             yield document[:end] + document[end + 1 :]
-    yield from placed((b"",), (*VALUE_PLACES, (b"\n", b""), (b"\t\r\n ", b"")))
+    yield from place_tokens((b"",), (*VALUE_PLACES, (b"\n", b""), (b"\t\r\n ", b"")))
 
 
 FAMILIES: tuple[Family, ...] = (literals, structure, comments, concatenations, truncations)

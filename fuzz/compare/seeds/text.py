@@ -14,9 +14,9 @@ from wirefence.fuzz.compare.seeds.base import (
     STRING_PLACES,
     VALUE_PLACES,
     Family,
-    family,
-    placed,
-    swept,
+    make_family,
+    place_tokens,
+    sweep_offsets,
 )
 
 __all__ = ["FAMILIES", "INVALID_UTF8", "SURROGATES"]
@@ -180,7 +180,7 @@ _BOMS = (
 _SMALL = ("1", "12", "123", "{}", "[]", '""', '"é"', '{"a":1}', "null", "[1,2]")
 
 
-@family("utf16-sniff", "utf32-sniff", "nul-as-utf16", "bom-bytes", "bom-str", "bytes!=str")
+@make_family("utf16-sniff", "utf32-sniff", "nul-as-utf16", "bom-bytes", "bom-str", "bytes!=str")
 def encodings() -> Iterator[bytes]:
     """Small documents behind byte order marks and in other encodings."""
     for text in _SMALL:
@@ -192,20 +192,26 @@ def encodings() -> Iterator[bytes]:
     yield from (b" \xef\xbb\xbf1", b"1\xef\xbb\xbf", b"[\xef\xbb\xbf1]", b"\xef\xbb\xbf 1")
 
 
-@family("ff-whitespace", "strip-set", "cr-ws-drop", "ls/ps/nel-split", "ff/vt/1c-split", "cr-frame")
+@make_family(
+    "ff-whitespace", "strip-set", "cr-ws-drop", "ls/ps/nel-split", "ff/vt/1c-split", "cr-frame"
+)
 def white_space() -> Iterator[bytes]:
     """What some reader takes for white space or for the end of a line, in every gap."""
     gaps = (b"1", b"[]", b'"a"')
     for white in _WHITE:
         yield from (white, white * 2)
-        yield from placed(gaps, ((white, b""), (b"", white), (white, white), (b"", white + b"1")))
-        yield from placed((white,), ((b"[", b"1]"), (b"[1", b"]"), (b"[1,", b"2]"), (b"{", b"}")))
-        yield from placed(
+        yield from place_tokens(
+            gaps, ((white, b""), (b"", white), (white, white), (b"", white + b"1"))
+        )
+        yield from place_tokens(
+            (white,), ((b"[", b"1]"), (b"[1", b"]"), (b"[1,", b"2]"), (b"{", b"}"))
+        )
+        yield from place_tokens(
             (white,), ((b'{"a"', b":1}"), (b'{"a":', b"1}"), (b'"a', b'b"'), (b"-", b"1"))
         )
 
 
-@family("nul-trunc", "raw-nul-in-string")
+@make_family("nul-trunc", "raw-nul-in-string")
 def nul_bytes() -> Iterator[bytes]:
     """NUL before, in and behind documents."""
     for text in _SMALL:
@@ -215,39 +221,43 @@ def nul_bytes() -> Iterator[bytes]:
         yield from (raw + b"\x00garbage", raw + b"\x00" * 64, raw + b"\x00" + raw, b"\x00" + raw)
 
 
-@family("ctl-in-string", "escaped NUL")
+@make_family("ctl-in-string", "escaped NUL")
 def raw_characters() -> Iterator[bytes]:
     """Every single byte, and UTF-8's corners, in strings and names, at every offset of a block."""
     singles = [bytes((byte,)) for byte in range(256)]
-    yield from placed(singles, STRING_PLACES)
-    yield from swept((*_VALID_UTF8, b"\x01", b"\x1f", b"\n", b"\t", b"\x00"))
-    yield from placed(_VALID_UTF8, (*STRING_PLACES, *VALUE_PLACES))
+    yield from place_tokens(singles, STRING_PLACES)
+    yield from sweep_offsets((*_VALID_UTF8, b"\x01", b"\x1f", b"\n", b"\t", b"\x00"))
+    yield from place_tokens(_VALID_UTF8, (*STRING_PLACES, *VALUE_PLACES))
 
 
-@family("decode-replace", "raw-surrogate", "cesu8", "overlong UTF-8")
+@make_family("decode-replace", "raw-surrogate", "cesu8", "overlong UTF-8")
 def invalid_utf8() -> Iterator[bytes]:
     """Every kind of invalid UTF-8 in strings, names and outside, at every offset of a block."""
-    yield from placed(INVALID_UTF8, (*STRING_PLACES, *VALUE_PLACES, (b'"', b""), (b'"a', b"")))
-    yield from swept(INVALID_UTF8)
+    yield from place_tokens(
+        INVALID_UTF8, (*STRING_PLACES, *VALUE_PLACES, (b'"', b""), (b'"a', b""))
+    )
+    yield from sweep_offsets(INVALID_UTF8)
 
 
-@family("`\\x`", "`\\u+041`")
+@make_family("`\\x`", "`\\u+041`")
 def escapes() -> Iterator[bytes]:
     """Escapes that JSON has and escapes that it has not, at every offset of a block."""
-    yield from placed((*_ESCAPES, *_BAD_ESCAPES), STRING_PLACES)
-    yield from placed([b"\\" + bytes((byte,)) for byte in range(256)], STRING_PLACES[:2])
-    yield from swept((*_ESCAPES, b"\\x41", b"\\u+041", b"\\u0_41", b"\\u004", b"\\"))
-    yield from placed(_BAD_ESCAPES, ((b'"', b""),))
+    yield from place_tokens((*_ESCAPES, *_BAD_ESCAPES), STRING_PLACES)
+    yield from place_tokens([b"\\" + bytes((byte,)) for byte in range(256)], STRING_PLACES[:2])
+    yield from sweep_offsets((*_ESCAPES, b"\\x41", b"\\u+041", b"\\u0_41", b"\\u004", b"\\"))
+    yield from place_tokens(_BAD_ESCAPES, ((b'"', b""),))
     yield from (b'"%b"' % b"".join(pair) for pair in product(_ESCAPES, repeat=2))
 
 
-@family("lone-hi", "lone-lo", "surrogate-key")
+@make_family("lone-hi", "lone-lo", "surrogate-key")
 def surrogates() -> Iterator[bytes]:
     """Halves of surrogate pairs in every order with what may stand around them."""
     for length in (1, 2, 3):
         bodies = map(b"".join, product(SURROGATES, repeat=length))
-        yield from placed(bodies, STRING_PLACES if length < 3 else STRING_PLACES[:1])
-    yield from swept((*SURROGATES[:4], b"\\ud834\\udd1e", b"\\udc00\\ud800", b"\\ud800\\ud800"))
+        yield from place_tokens(bodies, STRING_PLACES if length < 3 else STRING_PLACES[:1])
+    yield from sweep_offsets(
+        (*SURROGATES[:4], b"\\ud834\\udd1e", b"\\udc00\\ud800", b"\\ud800\\ud800")
+    )
 
 
 FAMILIES: tuple[Family, ...] = (

@@ -16,8 +16,8 @@ from wirefence.fuzz.gate.client.records import ClientPlace, ClientReport, Played
 from wirefence.fuzz.gate.records import Facts, Flaw, Options, Place
 from wirefence.fuzz.gate.report.artifacts import escape_frame, shown_command, write_file
 from wirefence.fuzz.gate.server.verdicts import Charge
-from wirefence.fuzz.store.redaction import Redactor, without_secrets
-from wirefence.fuzz.store.store import Store, place_of
+from wirefence.fuzz.store.redaction import Redactor, redact_finding
+from wirefence.fuzz.store.store import Store, locate_finding
 from wirefence.fuzz.text import printable
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case, Frame
@@ -42,15 +42,15 @@ class ClientArtifactWriter:
 
     def write_finding(self, played: PlayedAttack, charge: Charge) -> Flaw:
         """Write one finding with all its files, redacted; return the flaw."""
-        found = without_secrets(charge.finding, self.hide)
+        found = redact_finding(charge.finding, self.hide)
         case = _make_case(played)
-        path = self.store.folder / place_of(found)
+        path = self.store.folder / locate_finding(found)
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
         try:
             write_file(
                 transcript, self._make_transcript(played, found).encode("utf-8", "backslashreplace")
             )
-            write_file(stderr, self.hide.raw(played.stderr))
+            write_file(stderr, self.hide.redact_bytes(played.stderr))
             self._save_case(found, case, played)
         except UsageError as error:
             self.lost.append(f"not kept on disk: {error.cause}")
@@ -61,7 +61,7 @@ class ClientArtifactWriter:
             trial_of(played),
             PLACES[played.place],
             case,
-            self.hide.raw(charge.offending),
+            self.hide.redact_bytes(charge.offending),
             path=str(path) if kept else "",
             transcript=str(transcript) if kept else "",
             stderr=str(stderr) if kept else "",
@@ -72,7 +72,7 @@ class ClientArtifactWriter:
     def _save_case(self, found: Finding, case: Case, played: PlayedAttack) -> None:
         """Raises UsageError."""
         settings = {"attack": played.attack.name, "at": played.place}
-        self.store.save(
+        self.store.save_finding(
             found,
             case,
             versions={self.facts.name or self.facts.label: self.facts.release},
@@ -95,7 +95,7 @@ class ClientArtifactWriter:
             *(printable(f"= {t.action}: {_name_outcome(t)} {t.text!r}") for t in played.reports),
             f"ending    {played.ending} {played.status}",
         ]
-        return self.hide.text("\n".join(lines)) + "\n"
+        return self.hide.redact_text("\n".join(lines)) + "\n"
 
 
 def trial_of(played: PlayedAttack) -> str:

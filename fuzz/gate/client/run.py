@@ -81,7 +81,7 @@ def gate_client(  # noqa: PLR0913 - the terms of one gate
     UsageError where ``out`` cannot be written.
     """
     store = Store(out)
-    store.prepare()
+    store.check_writable()
     terms = terms or _make_terms(options)
     patient = min(terms.start_patience, max(seconds, terms.patience))
     terms = replace(terms, ended=Event(), start_patience=patient)
@@ -131,7 +131,7 @@ class _ClientRun:
     left: list[tuple[Attack, ClientPlace]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.hide = Redactor.of(self.launch)
+        self.hide = Redactor.for_launch(self.launch)
 
     def play_good_session(self) -> None:
         """Play a good session: learn the client's name and whether it reports results."""
@@ -142,8 +142,8 @@ class _ClientRun:
         version = good.version or "2025-11-25"
         self.facts = Facts(
             self.options.label or label_of(self.launch),
-            self.hide.brief(good.name),
-            self.hide.brief(good.release),
+            self.hide.redact_and_shorten(good.name),
+            self.hide.redact_and_shorten(good.release),
             version,
             (version,),
             tools=(),
@@ -174,7 +174,7 @@ class _ClientRun:
             except KeyboardInterrupt:
                 return "interrupted"
             except TargetError as error:
-                self.lost = self.hide.text(str(error))
+                self.lost = self.hide.redact_text(str(error))
                 return "lost"
             finally:  # before the pool is waited for
                 self.terms.ended.set()
@@ -262,7 +262,7 @@ class _ClientRun:
         return Report(
             self.facts,
             shown_command(self.launch, self.hide),
-            self.hide.env(self.launch.env),
+            self.hide.redact_env(self.launch.env),
             self.options.profile,
             self.budget,
             tuple(self.flaws.values()),
@@ -307,7 +307,7 @@ def _require_good(good: PlayedAttack, terms: ClientTerms, hide: Redactor) -> Non
     wrong = [t for t in good.reports if good.truth.get(t.action) not in t.text.split()]
     if wrong:
         raise TargetError(
-            f"the client reported {hide.brief(wrong[0].text, _MOST_QUOTED)!r} for "
-            f"{hide.brief(wrong[0].action, _MOST_QUOTED)!r} in a good session",
+            f"the client reported {hide.redact_and_shorten(wrong[0].text, _MOST_QUOTED)!r} for "
+            f"{hide.redact_and_shorten(wrong[0].action, _MOST_QUOTED)!r} in a good session",
             f"it must report the text of the result of each of {', '.join(ACTIONS)}; {_CONVENTION}",
         )

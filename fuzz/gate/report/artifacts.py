@@ -17,8 +17,8 @@ from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.confirm import Confirmed
 from wirefence.fuzz.gate.records import Facts, Flaw, Observation, Options
 from wirefence.fuzz.gate.server.startup import variant_of
-from wirefence.fuzz.store.redaction import Redactor, without_secrets
-from wirefence.fuzz.store.store import Store, place_of
+from wirefence.fuzz.store.redaction import Redactor, redact_finding
+from wirefence.fuzz.store.store import Store, locate_finding
 from wirefence.targets.command.records import Launch
 
 __all__ = ["ArtifactWriter", "escape_frame", "shown_command", "write_file"]
@@ -29,7 +29,7 @@ _MOST_SHOWN = 4_096
 
 def shown_command(launch: Launch, hide: Redactor) -> str:
     """Return the command line with secrets redacted."""
-    return shlex.join(hide.argv(launch.argv))
+    return shlex.join(hide.redact_argv(launch.argv))
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -45,7 +45,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 def escape_frame(raw: bytes, hide: Redactor) -> str:
     """Return one frame as a transcript shows it: redacted, then escaped, long ones cut."""
-    text = _escape_bytes(hide.raw(raw))
+    text = _escape_bytes(hide.redact_bytes(raw))
     return text if raw.endswith(b"\n") else f"{text} (no LF)"
 
 
@@ -69,19 +69,21 @@ class ArtifactWriter:
         """
         given = launch = launch or self.launch
         trial = found.prepared.trial
-        finding = without_secrets(found.charge.finding, self.hide)
+        finding = redact_finding(found.charge.finding, self.hide)
         versions = {self.facts.name or self.facts.label: self.facts.release}
         settings = self.options.as_settings()
         variant = variant_of(finding)
         if variant is not None:  # a replay applies the startup variant itself
             launch, settings = self.launch, {**settings, "cause": variant.name}
-        path = self.store.folder / place_of(finding)
+        path = self.store.folder / locate_finding(finding)
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
         try:
             content = self.make_transcript(found, given)
             write_file(transcript, content.encode("utf-8", "backslashreplace"))
-            write_file(stderr, self.hide.raw(found.seen.stderr))
-            self.store.save(finding, trial.case, versions=versions, launch=launch, options=settings)
+            write_file(stderr, self.hide.redact_bytes(found.seen.stderr))
+            self.store.save_finding(
+                finding, trial.case, versions=versions, launch=launch, options=settings
+            )
         except UsageError as error:
             self.lost.append(f"not kept on disk: {error.cause}")
             path = transcript = stderr = Path()
@@ -90,7 +92,7 @@ class ArtifactWriter:
             trial.name,
             trial.place,
             trial.case,
-            self.hide.raw(found.charge.offending),
+            self.hide.redact_bytes(found.charge.offending),
             _path_text(path),
             _path_text(transcript),
             _path_text(stderr),
@@ -109,16 +111,19 @@ class ArtifactWriter:
         sent = seen.stdin or found.prepared.trial.case.data
         lines = [
             f"finding   {found.charge.finding.signature}",
-            f"summary   {self.hide.brief(found.charge.finding.summary)}",
+            f"summary   {self.hide.redact_and_shorten(found.charge.finding.summary)}",
             f"command   {shown_command(launch, self.hide)}",
-            *(f"env       {name}={value}" for name, value in self.hide.env(launch.env).items()),
+            *(
+                f"env       {name}={value}"
+                for name, value in self.hide.redact_env(launch.env).items()
+            ),
             f"server    {self.facts.name} {self.facts.release}, MCP {self.facts.version}",
             "",
             *self._list_dialogue(sent, seen),
             *self._list_effects(seen),
             f"ending    {seen.ending} {seen.status}".rstrip(),
         ]
-        return self.hide.text("\n".join(lines)) + "\n"
+        return self.hide.redact_text("\n".join(lines)) + "\n"
 
     def _list_dialogue(self, sent: bytes, seen: Observation) -> Iterator[str]:
         """Yield what was sent and received, with a line for each moment of either."""
@@ -145,7 +150,9 @@ class ArtifactWriter:
     def _list_effects(self, seen: Observation) -> Iterator[str]:
         """Yield the effects and their content, which may hold the name of the frame."""
         for e in seen.effects:
-            done, carried = (_escape_bytes(self.hide.raw(part)) for part in (e.detail, e.content))
+            done, carried = (
+                _escape_bytes(self.hide.redact_bytes(part)) for part in (e.detail, e.content)
+            )
             yield f"! {e.recorder} {e.kind} {done} {carried}".rstrip()
 
 

@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.records import Budget, Facts, Flaw, Report
-from wirefence.fuzz.store.atomic_write import write_whole
+from wirefence.fuzz.store.atomic_write import write_atomically
 
 __all__ = [
     "UNREVIEWED",
@@ -248,7 +248,7 @@ def store_baseline(path: Path, baseline: Baseline) -> None:
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     # A name that is no UTF-8 is written as JSON escapes, which read back as the same string.
     try:
-        write_whole(path, text.encode("utf-8", "backslashreplace"))
+        write_atomically(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(
             f"cannot write to {path}: {error.strerror}", "choose another --baseline"

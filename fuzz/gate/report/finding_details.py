@@ -71,8 +71,8 @@ def list_details(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[s
     details = (
         ("rule", f"{rule}: {statement} ({source}{level})"),
         ("shown by", f"{named}{more} ({describe_place(flaw.place)})"),
-        ("sent", _show_both_ends(hide.raw(join_sent_bytes(flaw)))),
-        ("offending", _show_start(hide.raw(flaw.offending)) if flaw.offending else ""),
+        ("sent", _show_both_ends(hide.redact_bytes(join_sent_bytes(flaw)))),
+        ("offending", _show_start(hide.redact_bytes(flaw.offending)) if flaw.offending else ""),
         ("command", report.command),
         ("environment", " ".join(f"{name}={value}" for name, value in report.changes.items())),
         ("reproducer", f"{flaw.path} ({len(flaw.case.data):,} bytes)"),
@@ -85,7 +85,7 @@ def list_details(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[s
 
 def escape_text(text: str, hide: Redactor) -> str:
     """Return text of several lines without secrets and control characters."""
-    return "\n".join(printable(line) for line in hide.text(text).split("\n"))
+    return "\n".join(printable(line) for line in hide.redact_text(text).split("\n"))
 
 
 def describe_finding(flaw: Flaw, report: Report, hide: Redactor) -> str:

@@ -48,7 +48,7 @@ def mark_running(out: Path, command: str) -> Iterator[None]:
 
     ``command`` is the launch with secrets redacted.
     """
-    Store(out).prepare()
+    Store(out).check_writable()
     path = out / f"{_PREFIX}{os.getpid()}"
     fields = {"began": time.time(), "command": command, "start": _start_of(os.getpid())}
     try:

@@ -50,9 +50,9 @@ def make_progress_printer(
     def listen(event: Event) -> None:
         if isinstance(event, RunStarted):
             planned[0] = event.trials
-            print(hide.text(_describe_start(event)), file=stream, flush=True)
+            print(hide.redact_text(_describe_start(event)), file=stream, flush=True)
         elif isinstance(event, FlawFound):
-            print(hide.text(f"FOUND {_finding_title(event.flaw)}"), file=stream, flush=True)
+            print(hide.redact_text(f"FOUND {_finding_title(event.flaw)}"), file=stream, flush=True)
         elif isinstance(event, Progress) and time.monotonic() - printed_at[0] >= every:
             printed_at[0] = time.monotonic()
             number = "1 finding" if event.flaws == 1 else f"{event.flaws} findings"
@@ -92,7 +92,7 @@ def format_table(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     if known:
         lines += ["In the baseline:", *known, ""]
     lines += [*_attempt_lines(report), "", *_recorder_lines(report), *_note_lines(report)]
-    return hide.text("\n".join(lines))
+    return hide.redact_text("\n".join(lines))
 
 
 def _verdict_lines(report: Report) -> Iterator[str]:
@@ -196,7 +196,7 @@ def format_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
         "notes": list(report.notes),
     }
     # Redact before serializing: a rule that hides up to a quote would remove JSON's own quotes.
-    return json.dumps(hide.within(content), indent=1)
+    return json.dumps(hide.redact_json(content), indent=1)
 
 
 def _finding_as_dict(flaw: Flaw, hide: Redactor) -> dict[str, object]:
@@ -207,8 +207,8 @@ def _finding_as_dict(flaw: Flaw, hide: Redactor) -> dict[str, object]:
         "trials": list(flaw.trials),
         "place": flaw.place,
         "known": flaw.known,
-        "sent_hex": hide.raw(join_sent_bytes(flaw))[:SHOWN].hex(),
-        "offending_hex": hide.raw(flaw.offending)[:SHOWN].hex(),
+        "sent_hex": hide.redact_bytes(join_sent_bytes(flaw))[:SHOWN].hex(),
+        "offending_hex": hide.redact_bytes(flaw.offending)[:SHOWN].hex(),
         "path": flaw.path,
         "transcript": flaw.transcript,
         "stderr": flaw.stderr,

@@ -96,12 +96,12 @@ class _Conversation:
 
     def quote_text(self, text: str) -> str:
         """Return text of the server for a sentence: short and redacted."""
-        return Redactor.of(self.servers.launch).brief(text, _MOST_QUOTED)
+        return Redactor.for_launch(self.servers.launch).redact_and_shorten(text, _MOST_QUOTED)
 
     def quote_stdout(self) -> str:
         """Return the beginning of stdout as a literal; ``""`` where there is none."""
         data = bytes(self.watched.session.process.stdout.data[:_REDACTED_BYTES])
-        shown = Redactor.of(self.servers.launch).raw(data)[:_MOST_SHOWN]
+        shown = Redactor.for_launch(self.servers.launch).redact_bytes(data)[:_MOST_SHOWN]
         return repr(shown) if shown else ""
 
 

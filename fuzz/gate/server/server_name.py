@@ -107,7 +107,7 @@ def label_of(launch: Launch) -> str:
 
     For a program within the command itself (``sh -c``, ``python -c``) it is the interpreter's name.
     """
-    shown = Redactor.of(launch).argv(launch.argv)
+    shown = Redactor.for_launch(launch).redact_argv(launch.argv)
     words = [word.encode("utf-8", "replace").decode() for word in shown]
     return (_name_command(words) or "command").replace("|", "-").replace("/", "-")
 
