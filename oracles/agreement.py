@@ -14,7 +14,7 @@ from functools import lru_cache
 from wirefence.oracles.records import Finding
 from wirefence.targets.records import Outcome
 
-__all__ = ["ANY_VALUE", "Reading", "agreement", "divergence", "effect_of", "is_known"]
+__all__ = ["ANY_VALUE", "Reading", "check_agreement", "effect_of", "is_known", "name_divergence"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +50,25 @@ def effect_of(outcome: Outcome, reading: Reading) -> str:
     return f"{verb} {outcome.error}"
 
 
-def divergence(effect: str, features: Set[str]) -> str:
+def name_divergence(effect: str, features: Set[str]) -> str:
     """The name under which a difference is known: its effect, and what the input holds."""
     return f"{effect}: {'+'.join(sorted(features))}"
 
 
 @lru_cache(maxsize=4096)
-def _parts(quirk: str) -> tuple[str, frozenset[str]]:
+def _split_quirk(quirk: str) -> tuple[str, frozenset[str]]:
     effect, _, names = quirk.partition(": ")
     return effect, frozenset(names.split("+"))
 
 
 def is_known(effect: str, features: Set[str], quirks: Iterable[str]) -> bool:
     """Whether a quirk of the same effect needs no more than what the input holds."""
-    return any(effect == known and needed <= features for known, needed in map(_parts, quirks))
+    return any(
+        effect == known and needed <= features for known, needed in map(_split_quirk, quirks)
+    )
 
 
-def agreement(
+def check_agreement(
     named: Iterable[tuple[str, Outcome]],
     reading: Reading,
     features: Set[str],
@@ -84,13 +86,13 @@ def agreement(
             continue
         if is_known(effect, features, quirks.get(name, ())):
             continue
-        findings.append(_finding(name, effect, features))
+        findings.append(_make_finding(name, effect, features))
     return findings
 
 
-def _finding(name: str, effect: str, features: Set[str]) -> Finding:
+def _make_finding(name: str, effect: str, features: Set[str]) -> Finding:
     word = effect.partition(" ")[0]
     rule = {"escapes": "agree-escape", "dies": "agree-death"}.get(word) or _RULES[word]
-    kind = divergence(effect, features)
+    kind = name_divergence(effect, features)
     signature = f"parser:{name}|agreement|{rule}|{kind}"
     return Finding("agreement", rule, f"parser:{name}", signature, f"{name} {kind}")

@@ -25,9 +25,9 @@ __all__ = [
     "DEEPEST",
     "UNKNOWN",
     "LongInteger",
-    "digits",
     "forget_long_documents",
     "judge_document",
+    "spell_integer",
 ]
 
 _SPACE = r"[ \t\n\r]*"
@@ -94,7 +94,7 @@ def judge_document(raw: bytes, *, profile: str = "strict", max_depth: int = 128)
     return strict if profile == "strict" else spec
 
 
-def _judge(raw: bytes, max_depth: int) -> tuple[Verdict, Verdict]:
+def _judge_both_profiles(raw: bytes, max_depth: int) -> tuple[Verdict, Verdict]:
     """The verdicts of both profiles, from one reading."""
     if raw.startswith(b"\xef\xbb\xbf"):
         return (Verdict("utf8-bom"),) * 2
@@ -105,17 +105,17 @@ def _judge(raw: bytes, max_depth: int) -> tuple[Verdict, Verdict]:
     reader = _Reader(text.rstrip(" \t\n\r"), max_depth)
     fault = reader.read()
     if fault >= 0:
-        return (Verdict("json-syntax", _offset(text, fault)),) * 2
+        return (Verdict("json-syntax", _byte_offset(text, fault)),) * 2
     zeros = frozenset(reader.minus_zeros)
     spec = Verdict("", 0, reader.whole[0], reader.duplicates, zeros)
     if not reader.rule:
         return spec, spec
-    return Verdict(reader.rule, _offset(text, reader.at), None, reader.duplicates), spec
+    return Verdict(reader.rule, _byte_offset(text, reader.at), None, reader.duplicates), spec
 
 
 # A frame is judged once for each policy and profile, and what gateways answer is always the same.
-_remembered = lru_cache(maxsize=256)(_judge)
-_remembered_long = lru_cache(maxsize=2)(_judge)
+_remembered = lru_cache(maxsize=256)(_judge_both_profiles)
+_remembered_long = lru_cache(maxsize=2)(_judge_both_profiles)
 
 
 def forget_long_documents() -> None:
@@ -123,7 +123,7 @@ def forget_long_documents() -> None:
     _remembered_long.cache_clear()
 
 
-def _offset(text: str, at: int) -> int:
+def _byte_offset(text: str, at: int) -> int:
     return len(text[:at].encode("utf-8"))
 
 
@@ -284,7 +284,7 @@ class _Reader:
 
     def _unescape(self, at: int, end: int) -> str:
         """The string between two places of the text, without escapes."""
-        text = _ESCAPE.sub(_plain, self.text[at:end])
+        text = _ESCAPE.sub(_unescape_match, self.text[at:end])
         if _LONE.search(text):
             self._note("json-lone-surrogate", at)
         return text
@@ -308,7 +308,7 @@ class _Reader:
     def _integer(self, word: str, at: int) -> object:
         if len(word) <= _SURELY_SAFE:
             return int(word)
-        value = LongInteger(word) if len(word) > _LONGEST_INTEGER else _whole(word)
+        value = LongInteger(word) if len(word) > _LONGEST_INTEGER else _read_integer(word)
         if isinstance(value, LongInteger) or abs(value) > _SAFE:
             self._note("json-integer-range", at)
         return value
@@ -338,7 +338,7 @@ def _mask_escapes(text: str) -> str:
     return _LONG_ESCAPE.sub(_MASK * 6, text)
 
 
-def digits(value: int | LongInteger) -> str:
+def spell_integer(value: int | LongInteger) -> str:
     """The canonical spelling of an integer of any length: ``str()`` bounds its digits."""
     if isinstance(value, LongInteger):
         return value.token
@@ -346,17 +346,17 @@ def digits(value: int | LongInteger) -> str:
     return str(value) if value.bit_length() < _SURE_BITS else f"{Decimal(value):f}"
 
 
-def _whole(token: str) -> int:
+def _read_integer(token: str) -> int:
     """The value of an integer token of any length, half by half: ``int()`` bounds its digits."""
     if token[0] == "-":
-        return -_whole(token[1:])
+        return -_read_integer(token[1:])
     if len(token) <= _LONGEST_INT:
         return int(token)
     half = len(token) // 2
-    return int(_whole(token[:-half]) * 10**half + _whole(token[-half:]))
+    return int(_read_integer(token[:-half]) * 10**half + _read_integer(token[-half:]))
 
 
-def _plain(match: re.Match[str]) -> str:
+def _unescape_match(match: re.Match[str]) -> str:
     escape = match[0]
     if escape[1] != "u":
         return _SIMPLE.get(escape[1], escape[1])

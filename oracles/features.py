@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from wirefence.oracles.records import Verdict
 
-__all__ = ["FEATURES", "features"]
+__all__ = ["FEATURES", "name_features"]
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 _INTEGER = re.compile(rb"-?[0-9]+(?![0-9.eE])")
@@ -107,12 +107,12 @@ FEATURES: dict[str, str] = {
 """Every feature with its meaning, in words for a report."""
 
 
-def _utf16(raw: bytes) -> bool:
+def _looks_like_utf16(raw: bytes) -> bool:
     head = raw[:4]
     return head[:2] in (b"\xff\xfe", b"\xfe\xff") or (len(raw) > 1 and b"\x00" in head)
 
 
-def _undecodable(raw: bytes) -> bool:
+def _is_undecodable(raw: bytes) -> bool:
     """Whether there is no UTF-8 behind a byte order mark, where the judge looks no further."""
     if not raw.startswith(_BOM):
         return False
@@ -125,14 +125,14 @@ def _undecodable(raw: bytes) -> bool:
 
 _BYTES: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("bom", lambda raw: raw.startswith(_BOM)),
-    ("invalid-utf8", _undecodable),
-    ("utf16-or-utf32", _utf16),
+    ("invalid-utf8", _is_undecodable),
+    ("utf16-or-utf32", _looks_like_utf16),
     ("surrogate-bytes", lambda raw: _SURROGATE_BYTES.search(raw) is not None),
     ("empty", lambda raw: not raw.strip(b" \t\r\n")),
 )
 
 
-def features(raw: bytes, strict: Verdict, spec: Verdict) -> frozenset[str]:
+def name_features(raw: bytes, strict: Verdict, spec: Verdict) -> frozenset[str]:
     """Name what is unusual about a document, given the judge's two verdicts on it.
 
     Returns at least one name of :data:`FEATURES`; ``plain`` alone when nothing is unusual.
@@ -148,15 +148,15 @@ def features(raw: bytes, strict: Verdict, spec: Verdict) -> frozenset[str]:
         if not present.isdisjoint(needed) and pattern.search(outside)
     )
     found.update(name for name, pattern in _INSIDE if pattern.search(inside))
-    found.update(_numbers(outside))
+    found.update(_name_numbers(outside))
     if strict.rule in _BY_RULE:
         found.add(_BY_RULE[strict.rule])
     if spec.duplicates:
         found.add("duplicate-name")
-    if _depth(outside) > 128:
+    if _measure_depth(outside) > 128:
         found.add("deep")
     if spec.rule == "json-syntax":
-        found.add(_syntax(raw, spec))
+        found.add(_name_syntax_fault(raw, spec))
     return frozenset(found or {"plain"})
 
 
@@ -172,7 +172,7 @@ _BY_RULE = {
 }
 
 
-def _syntax(raw: bytes, spec: Verdict) -> str:
+def _name_syntax_fault(raw: bytes, spec: Verdict) -> str:
     if spec.at >= len(raw.rstrip(b" \t\r\n")):
         return "unclosed"
     head = raw[: spec.at].strip(b" \t\r\n")
@@ -183,7 +183,7 @@ def _syntax(raw: bytes, spec: Verdict) -> str:
     return "trailing" if head and closed else "syntax"
 
 
-def _depth(outside: bytes) -> int:
+def _measure_depth(outside: bytes) -> int:
     """Greatest number of containers open at once, by brackets alone."""
     if outside.count(b"[") + outside.count(b"{") <= 128:
         return 0
@@ -197,7 +197,7 @@ def _depth(outside: bytes) -> int:
     return deepest
 
 
-def _numbers(outside: bytes) -> set[str]:
+def _name_numbers(outside: bytes) -> set[str]:
     """Name numbers that readers are known to take differently."""
     found = set()
     for match in _REAL.finditer(outside):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import features
+from wirefence.oracles.features import name_features
 from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import Contract, Policy, Profile
 from wirefence.strategies.records import Version
@@ -234,7 +234,7 @@ def wrong_answer() -> str:
         if any(said.rule or repr(said.value) != repr(value) for said in verdicts):
             return f"the judge reads {raw[:40]!r} as {verdicts[0].rule or verdicts[0].value!r}"
     for raw, feature in FEATURES_OF.items():
-        seen_features = features(raw, judge_document(raw), judge_document(raw, profile="spec"))
+        seen_features = name_features(raw, judge_document(raw), judge_document(raw, profile="spec"))
         if feature not in seen_features:
             return f"the judge does not see {feature} in {raw[:40]!r}"
     for session in SESSIONS:

@@ -87,9 +87,9 @@ def rpc_fault(  # noqa: PLR0911 - one return for each rule, in the contract's or
     """
     if message.get("jsonrpc") != "2.0":
         return "rpc-version"
-    if _mixed(message, contract):
+    if _mixes_kinds(message, contract):
         return "rpc-kind"
-    if contract.profile == "strict" and _unknown_member(message):
+    if contract.profile == "strict" and _has_unknown_member(message):
         return "rpc-unknown-member"
     if "id" in message and (minus_zero or not _id_fits(message)):
         return "rpc-id"
@@ -100,7 +100,7 @@ def rpc_fault(  # noqa: PLR0911 - one return for each rule, in the contract's or
     return "" if "method" in message else _response_fault(message)
 
 
-def _mixed(message: Message, contract: Contract) -> bool:
+def _mixes_kinds(message: Message, contract: Contract) -> bool:
     method, result, error = "method" in message, "result" in message, "error" in message
     if method + result + error != 1:
         return True
@@ -109,7 +109,7 @@ def _mixed(message: Message, contract: Contract) -> bool:
     return result or contract.version < "2025-11-25"
 
 
-def _unknown_member(message: Message) -> bool:
+def _has_unknown_member(message: Message) -> bool:
     if not message.keys() <= _MEMBERS:
         return True
     return "method" not in message and "params" in message
@@ -158,12 +158,12 @@ def _meta_fault(message: Message, contract: Contract, *, request: bool) -> str:
         return "mcp-meta"
     if "progressToken" in meta and not is_token(meta["progressToken"]):
         return "mcp-meta"
-    if request and contract.version == "2026-07-28" and not _stateless(meta):
+    if request and contract.version == "2026-07-28" and not _has_stateless_meta(meta):
         return "mcp-meta"
     return ""
 
 
-def _stateless(meta: Message) -> bool:
+def _has_stateless_meta(meta: Message) -> bool:
     """Whether a request of 2026-07-28 brings the version and capabilities that it must."""
     return (
         isinstance(meta.get(META_VERSION), str)

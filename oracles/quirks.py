@@ -12,7 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["QUIRKS_FILE", "Quirks", "difference", "dump", "load", "nearest", "quirks_file"]
+__all__ = [
+    "QUIRKS_FILE",
+    "Quirks",
+    "dump_quirks",
+    "list_differences",
+    "load_quirks",
+    "nearest_file",
+    "quirks_file",
+]
 
 _FOLDER = Path(__file__).parent
 
@@ -26,7 +34,7 @@ def quirks_file(version: tuple[int, ...] = sys.version_info[:2]) -> Path:
     return _FOLDER / f"quirks-{major}.{minor}.json"
 
 
-def nearest(version: tuple[int, ...] = sys.version_info[:2]) -> Path:
+def nearest_file(version: tuple[int, ...] = sys.version_info[:2]) -> Path:
     """The file of an interpreter, or of the one nearest to it where none was probed."""
     wanted = quirks_file(version)
     stored = {int(path.stem.rpartition(".")[2]): path for path in _FOLDER.glob("quirks-3.*.json")}
@@ -46,12 +54,12 @@ class Quirks:
     known: Mapping[str, frozenset[str]]
 
 
-def load(path: Path | None = None) -> Quirks:
-    """Read a quirks file, by default the :func:`nearest`.
+def load_quirks(path: Path | None = None) -> Quirks:
+    """Read a quirks file, by default the :func:`nearest_file`.
 
     Raises OSError or ValueError where it is absent or damaged.
     """
-    path = path or nearest()
+    path = path or nearest_file()
     try:
         content = json.loads(path.read_bytes())
         versions, known = content["versions"], content["quirks"]
@@ -68,14 +76,14 @@ def _is_table(value: object, kind: type) -> bool:
     return isinstance(value, dict) and all(isinstance(each, kind) for each in value.values())
 
 
-def dump(quirks: Quirks) -> str:
+def dump_quirks(quirks: Quirks) -> str:
     """Write quirks as text that a diff shows well: sorted, a line each."""
     known = {name: sorted(found) for name, found in sorted(quirks.known.items())}
     content = {"versions": dict(sorted(quirks.versions.items())), "quirks": known}
     return json.dumps(content, indent=1) + "\n"
 
 
-def difference(stored: Quirks, probed: Quirks) -> list[str]:
+def list_differences(stored: Quirks, probed: Quirks) -> list[str]:
     """Say line by line how what was probed differs from what is stored; empty if it does not."""
     lines = []
     for name in sorted(stored.known.keys() | probed.known.keys()):

@@ -18,7 +18,7 @@ __all__ = [
     "ReplyVerdict",
     "Rule",
     "Verdict",
-    "finding",
+    "make_finding",
 ]
 
 Layer = Literal[
@@ -152,7 +152,7 @@ class Finding:
     summary: str
 
 
-def finding(oracle: str, rule: str, target: str, kind: str, summary: str) -> Finding:
+def make_finding(oracle: str, rule: str, target: str, kind: str, summary: str) -> Finding:
     """Make a finding whose signature is family, oracle, rule and kind.
 
     The family of a target is its name up to the first ``/``: the reference gateway over ten

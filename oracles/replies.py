@@ -11,14 +11,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from wirefence.oracles.document import LongInteger, digits
-from wirefence.oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, finding
-from wirefence.oracles.spellings import broken
+from wirefence.oracles.document import LongInteger, spell_integer
+from wirefence.oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, make_finding
+from wirefence.oracles.spellings import name_broken_rule
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import Case
 from wirefence.targets.records import Trace
 
-__all__ = ["replies"]
+__all__ = ["check_replies"]
 
 _TELLTALE: dict[str, str] = {
     "initialize": "protocolVersion",
@@ -33,7 +33,7 @@ _SHOWN = 40
 """Characters of a number: servers may answer with any."""
 
 
-def replies(
+def check_replies(
     case: Case,
     judgement: Judgement,
     trace: Trace,
@@ -48,26 +48,26 @@ def replies(
     """
     answers: dict[_Key, list[ReplyVerdict]] = defaultdict(list)
     nameless: list[ReplyVerdict] = []
-    for reply in _responses(said):
+    for reply in _list_responses(said):
         if reply.id is None:
             nameless.append(reply)
         else:
             answers[type(reply.id), reply.id].append(reply)
     found = [
-        *_owed(judgement, trace, answers),
-        *_stray(case.data, judgement, trace, answers),
-        *_nameless(judgement, trace, nameless),
-        *_leaks(case, trace, _responses(said), contract),
+        *_check_owed_replies(judgement, trace, answers),
+        *_check_stray_replies(case.data, judgement, trace, answers),
+        *_check_nameless_replies(judgement, trace, nameless),
+        *_check_leaks(case, trace, _list_responses(said), contract),
     ]
     return list({each.signature: each for each in found}.values())
 
 
-def _responses(said: Iterable[ReplyVerdict]) -> list[ReplyVerdict]:
+def _list_responses(said: Iterable[ReplyVerdict]) -> list[ReplyVerdict]:
     flat = [part for reply in said for part in (reply.members or (reply,))]
     return [reply for reply in flat if reply.kind == "response" and not reply.rule]
 
 
-def _owed(
+def _check_owed_replies(
     judgement: Judgement, trace: Trace, answers: dict[_Key, list[ReplyVerdict]]
 ) -> list[Finding]:
     """Check the answers to every request that is owed one."""
@@ -82,23 +82,25 @@ def _owed(
             for name in request.ids:
                 got = answers.get((type(name), name), [])
                 if not got and trace.ending == "open":
-                    found.append(_missing(trace, frame, after_rejection=rejected_before))
-                shared = len(got) > 1 and _reused(judgement, name)
+                    found.append(
+                        _report_missing_reply(trace, frame, after_rejection=rejected_before)
+                    )
+                shared = len(got) > 1 and _is_id_reused(judgement, name)
                 if len(got) > 1 and not shared and not _given_away(judgement, answers, name):
-                    summary = f"id {_shown(name)} has {len(got)} replies"
-                    found.append(_say(trace, "reply-twice", "", summary))
-                found += _judged(trace, request, got if shared else got[:1], ran)
+                    summary = f"id {_show_value(name)} has {len(got)} replies"
+                    found.append(_make_finding(trace, "reply-twice", "", summary))
+                found += _check_answers(trace, request, got if shared else got[:1], ran)
     return found
 
 
-def _judged(
+def _check_answers(
     trace: Trace, request: FrameVerdict, got: Sequence[ReplyVerdict], ran: set[str]
 ) -> list[Finding]:
     """What is wrong with the answer to a request, which may be any of several.
 
     The error for a rejected frame may carry the same id and come first.
     """
-    wrong = [_answer(trace, request, each, ran) for each in got]
+    wrong = [_check_answer(trace, request, each, ran) for each in got]
     return wrong[0] if wrong and all(wrong) else []
 
 
@@ -115,7 +117,7 @@ def _is_rejected(frame: FrameVerdict) -> bool:
     return frame.reply == "optional-error"
 
 
-def _reused(judgement: Judgement, name: str | int) -> bool:
+def _is_id_reused(judgement: Judgement, name: str | int) -> bool:
     """Whether a rejected frame used the id as well: its error may then carry the same id."""
     return any(
         _is_rejected(frame) and any(type(i) is type(name) and i == name for i in frame.ids)
@@ -130,58 +132,76 @@ def _given_away(
     owed = (other for frame in judgement.frames if _is_owed(frame) for other in frame.ids)
     return any(
         type(other) is not type(name)
-        and _text(other) == _text(name)
+        and _spell_id(other) == _spell_id(name)
         and (type(other), other) not in answers
         for other in owed
     )
 
 
-def _missing(trace: Trace, frame: FrameVerdict, *, after_rejection: bool) -> Finding:
+def _report_missing_reply(trace: Trace, frame: FrameVerdict, *, after_rejection: bool) -> Finding:
     rule = "session-resync" if after_rejection else "reply-missing"
     kind = frame.method if not after_rejection else ""
-    return _say(trace, rule, kind, f"no reply to {frame.method} at byte {frame.start}")
+    return _make_finding(trace, rule, kind, f"no reply to {frame.method} at byte {frame.start}")
 
 
-def _answer(trace: Trace, frame: FrameVerdict, reply: ReplyVerdict, ran: set[str]) -> list[Finding]:
+def _check_answer(
+    trace: Trace, frame: FrameVerdict, reply: ReplyVerdict, ran: set[str]
+) -> list[Finding]:
     """Check one answer to one request against what the judge expects of it."""
     if not reply.is_result:
-        return _error_answer(trace, frame, reply)
-    result = _result(reply)
+        return _check_error_answer(trace, frame, reply)
+    result = _result_of(reply)
     failed = result.get("isError") is True
     if frame.reply == "error" or (frame.reply == "either" and not failed):
-        return [_say(trace, "reply-code", f"{frame.rule} result", "a result for a refused request")]
+        return [
+            _make_finding(
+                trace, "reply-code", f"{frame.rule} result", "a result for a refused request"
+            )
+        ]
     telltale = _TELLTALE.get(frame.method)
     if telltale and telltale not in result:
-        return [_say(trace, "reply-id", "crossed", f"a {frame.method} result without {telltale}")]
-    if not failed and any(_action(call.arguments) not in ran for call in frame.calls):
+        return [
+            _make_finding(
+                trace, "reply-id", "crossed", f"a {frame.method} result without {telltale}"
+            )
+        ]
+    if not failed and any(_action_of(call.arguments) not in ran for call in frame.calls):
         summary = "answered with success, but nothing ran"
-        return [finding("non-action", "act-missing", trace.target, "", summary)]
+        return [make_finding("non-action", "act-missing", trace.target, "", summary)]
     return []
 
 
-def _error_answer(trace: Trace, frame: FrameVerdict, reply: ReplyVerdict) -> list[Finding]:
+def _check_error_answer(trace: Trace, frame: FrameVerdict, reply: ReplyVerdict) -> list[Finding]:
     if frame.reply == "result":
-        return [_say(trace, "reply-code", "error for a good request", f"error {_code(reply)}")]
+        return [
+            _make_finding(
+                trace, "reply-code", "error for a good request", f"error {_show_code(reply)}"
+            )
+        ]
     if frame.code and reply.code != frame.code:
-        kind = f"{frame.rule} {_code(reply)}"
-        return [_say(trace, "reply-code", kind, f"{_code(reply)} where {frame.code} is due")]
+        kind = f"{frame.rule} {_show_code(reply)}"
+        return [
+            _make_finding(
+                trace, "reply-code", kind, f"{_show_code(reply)} where {frame.code} is due"
+            )
+        ]
     return []
 
 
-def _action(arguments: dict[str, object]) -> object:
+def _action_of(arguments: dict[str, object]) -> object:
     return arguments.get("action")
 
 
-def _member(reply: ReplyVerdict, name: str) -> object:
+def _member_of(reply: ReplyVerdict, name: str) -> object:
     return reply.value.get(name) if isinstance(reply.value, dict) else None
 
 
-def _result(reply: ReplyVerdict) -> dict[str, object]:
-    result = _member(reply, "result")
+def _result_of(reply: ReplyVerdict) -> dict[str, object]:
+    result = _member_of(reply, "result")
     return result if isinstance(result, dict) else {}
 
 
-def _stray(
+def _check_stray_replies(
     data: bytes,
     judgement: Judgement,
     trace: Trace,
@@ -193,34 +213,38 @@ def _stray(
     for key, got in answers.items():
         if key in owed:
             continue
-        owners = _owners(data, judgement, key[1])
+        owners = _find_owners(data, judgement, key[1])
         if any(_is_loose(frame) for frame in owners):
             continue
         late = [frame for frame in owners if frame.rule == "life-closed"]
         codes = {frame.code for frame in owners if frame not in late}
         frame = owners[0] if owners else None
         if frame is None:
-            found.append(_say(trace, "reply-id", "unknown", f"a reply to id {_shown(key[1])}"))
+            found.append(
+                _make_finding(trace, "reply-id", "unknown", f"a reply to id {_show_value(key[1])}")
+            )
         elif any(reply.is_result for reply in got):
             summary = f"a result for a frame that breaks {frame.rule}"
-            found.append(_say(trace, "reply-to-rejected", _broken(data, frame), summary))
+            found.append(
+                _make_finding(trace, "reply-to-rejected", _name_broken_rule(data, frame), summary)
+            )
         elif not (wrong := [reply for reply in got if reply.code not in codes]):
             continue
         elif late:
             found.append(
-                _say(trace, "reply-to-rejected", "life-closed", "answered after the close")
+                _make_finding(trace, "reply-to-rejected", "life-closed", "answered after the close")
             )
         else:
-            kind = f"{_broken(data, frame)} {_code(wrong[0])}"
-            found.append(_say(trace, "reply-code", kind, f"{frame.code} is due"))
+            kind = f"{_name_broken_rule(data, frame)} {_show_code(wrong[0])}"
+            found.append(_make_finding(trace, "reply-code", kind, f"{frame.code} is due"))
     return found
 
 
-def _broken(data: bytes, frame: FrameVerdict) -> str:
-    return broken(frame.rule, data[frame.start : frame.end].removesuffix(b"\n"))
+def _name_broken_rule(data: bytes, frame: FrameVerdict) -> str:
+    return name_broken_rule(frame.rule, data[frame.start : frame.end].removesuffix(b"\n"))
 
 
-def _owners(data: bytes, judgement: Judgement, name: str | int) -> list[FrameVerdict]:
+def _find_owners(data: bytes, judgement: Judgement, name: str | int) -> list[FrameVerdict]:
     """The rejected frames that hold an id: by what the judge read, else by how it is spelled.
 
     A number anywhere in a frame is no id: frames that are rejected are full of numbers.
@@ -232,30 +256,30 @@ def _owners(data: bytes, judgement: Judgement, name: str | int) -> list[FrameVer
     ]
     if found:
         return found
-    text = json.dumps(name, ensure_ascii=False) if isinstance(name, str) else digits(name)
+    text = json.dumps(name, ensure_ascii=False) if isinstance(name, str) else spell_integer(name)
     spelled = re.escape(text.encode("utf-8", "surrogatepass"))
     member = re.compile(rb'"id"\s*:\s*%b(?![0-9.eE])' % spelled, re.IGNORECASE)
     rejected = (frame for frame in judgement.frames if not frame.accepted)
     return [frame for frame in rejected if member.search(data, frame.start, frame.end)]
 
 
-def _text(name: str | int) -> str:
-    return name if isinstance(name, str) else digits(name)
+def _spell_id(name: str | int) -> str:
+    return name if isinstance(name, str) else spell_integer(name)
 
 
-def _shown(value: str | int | LongInteger) -> str:
+def _show_value(value: str | int | LongInteger) -> str:
     """An id or a code for people; Python refuses to write numbers of thousands of digits."""
     if isinstance(value, str):
         return repr(value)
-    text = digits(value)
+    text = spell_integer(value)
     return text if len(text) <= _SHOWN else f"an integer of {len(text):,} characters"
 
 
-def _code(reply: ReplyVerdict) -> str:
-    return _shown(reply.code or 0)
+def _show_code(reply: ReplyVerdict) -> str:
+    return _show_value(reply.code or 0)
 
 
-def _nameless(
+def _check_nameless_replies(
     judgement: Judgement, trace: Trace, nameless: Sequence[ReplyVerdict]
 ) -> list[Finding]:
     """Check error replies with a null id: at most one for each rejected frame, with its code."""
@@ -265,14 +289,14 @@ def _nameless(
     if len(nameless) > len(rejected):
         silent = any(frame.kind == "notification" for frame in judgement.frames)
         rule = "reply-to-notification" if silent else "reply-id"
-        return [_say(trace, rule, "null id", "an error reply with no frame to blame")]
+        return [_make_finding(trace, rule, "null id", "an error reply with no frame to blame")]
     codes = {frame.code for frame in rejected}
-    wrong = sorted({_code(reply) for reply in nameless if reply.code not in codes})
+    wrong = sorted({_show_code(reply) for reply in nameless if reply.code not in codes})
     rules = "+".join(sorted({frame.rule for frame in rejected}))
-    return [_say(trace, "reply-code", f"{rules} {code}", f"code {code}") for code in wrong]
+    return [_make_finding(trace, "reply-code", f"{rules} {code}", f"code {code}") for code in wrong]
 
 
-def _leaks(
+def _check_leaks(
     case: Case, trace: Trace, said: Sequence[ReplyVerdict], contract: Contract
 ) -> list[Finding]:
     """Look for what no reply may hold: the token, a traceback, the action name of any frame."""
@@ -282,16 +306,20 @@ def _leaks(
     ids = [reply.id for reply in said if isinstance(reply.id, str)]
     echoed = sum(each.count(contract.token) for each in ids)
     if out.count(contract.token.encode()) > echoed:
-        found.append(_say(trace, "reply-leak", "token", "the operator's token is on stdout"))
+        found.append(
+            _make_finding(trace, "reply-leak", "token", "the operator's token is on stdout")
+        )
     if b"Traceback (most recent call last)" in out:
-        found.append(_say(trace, "reply-leak", "traceback", "a traceback is on stdout"))
-    errors = "\n".join(_strings([_member(reply, "error") for reply in said]))
+        found.append(_make_finding(trace, "reply-leak", "traceback", "a traceback is on stdout"))
+    errors = "\n".join(_iterate_strings([_member_of(reply, "error") for reply in said]))
     if any(frame.nonce and frame.nonce in errors for frame in case.frames):
-        found.append(_say(trace, "reply-leak", "action", "an error reply repeats an action name"))
+        found.append(
+            _make_finding(trace, "reply-leak", "action", "an error reply repeats an action name")
+        )
     return found
 
 
-def _strings(value: object) -> Iterator[str]:
+def _iterate_strings(value: object) -> Iterator[str]:
     """Every string in a value, names included; numbers may be too long for Python to spell."""
     waiting = [value]
     while waiting:
@@ -304,6 +332,6 @@ def _strings(value: object) -> Iterator[str]:
             waiting += each
 
 
-def _say(trace: Trace, rule: str, kind: str, summary: str) -> Finding:
+def _make_finding(trace: Trace, rule: str, kind: str, summary: str) -> Finding:
     oracle = "session" if rule.startswith("session") else "reply"
-    return finding(oracle, rule, trace.target, kind, summary)
+    return make_finding(oracle, rule, trace.target, kind, summary)

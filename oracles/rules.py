@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wirefence.oracles.records import Layer, Rule
 
-__all__ = ["BY_ID", "ORACLE_RULES", "RULES", "render"]
+__all__ = ["BY_ID", "ORACLE_RULES", "RULES", "render_rules"]
 
 _STRICT = ("strict",)
 _CODES: dict[Layer, int] = {
@@ -66,7 +66,7 @@ _REFUSALS: tuple[tuple[Layer, str, str, str, bool, int], ...] = (
 # fmt: on
 
 
-def _rejections() -> list[Rule]:
+def _make_rejections() -> list[Rule]:
     return [
         Rule(
             name, layer, text, source, _STRICT if strict else ("strict", "spec"), code=_CODES[layer]
@@ -75,7 +75,7 @@ def _rejections() -> list[Rule]:
     ]
 
 
-def _refusals() -> list[Rule]:
+def _make_refusals() -> list[Rule]:
     return [
         Rule(
             name,
@@ -90,7 +90,7 @@ def _refusals() -> list[Rule]:
     ]
 
 
-RULES: tuple[Rule, ...] = (*_rejections(), *_refusals())
+RULES: tuple[Rule, ...] = (*_make_rejections(), *_make_refusals())
 """The rules of docs/contract.md: what the judge finds broken in a frame."""
 
 ORACLE_RULES: dict[str, dict[str, str]] = {
@@ -149,7 +149,7 @@ ORACLE_RULES: dict[str, dict[str, str]] = {
 BY_ID: dict[str, Rule] = {rule.id: rule for rule in RULES}
 
 
-def render() -> str:
+def render_rules() -> str:
     """The page ``docs/rules.md``: every rule of the judge and of the oracles."""
     lines = [
         "# Rules",

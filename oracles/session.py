@@ -25,7 +25,7 @@ from wirefence.oracles.rules import BY_ID
 from wirefence.oracles.tools import call_fault
 from wirefence.strategies.contract import Contract
 
-__all__ = ["closing", "judge_session"]
+__all__ = ["close_judgement", "judge_session"]
 
 _JSON_SPACE = b" \t\r"
 _STATELESS = "2026-07-28"
@@ -78,45 +78,45 @@ def judge_session(data: bytes, contract: Contract) -> Judgement:
     state, frames = _State(), []
     start = 0
     while (stop := data.find(b"\n", start)) >= 0:
-        frames.append(_frame(data[start:stop], start, stop + 1, contract, state))
+        frames.append(_judge_frame(data[start:stop], start, stop + 1, contract, state))
         start = stop + 1
     if start < len(data):
-        frames.append(_tail(data, start, contract))
+        frames.append(_judge_tail(data, start, contract))
     judgement = Judgement(tuple(frames), None, start < len(data))
-    return closing(judgement) if contract.policy == "close" else judgement
+    return close_judgement(judgement) if contract.policy == "close" else judgement
 
 
-def closing(judgement: Judgement) -> Judgement:
+def close_judgement(judgement: Judgement) -> Judgement:
     """The judgement of policy ``close``, given that of ``continue`` on the same session.
 
     Up to the first frame that closes it a session is the same under both.
     """
     frames = judgement.frames
-    first = next((at for at, frame in enumerate(frames) if _closes(frame)), None)
+    first = next((at for at, frame in enumerate(frames) if _closes_session(frame)), None)
     if first is None:
         return judgement
     last = frames[first]._replace(closes=True)
-    rest = (_closed(frame.start, frame.end) for frame in frames[first + 1 :])
+    rest = (_make_closed_verdict(frame.start, frame.end) for frame in frames[first + 1 :])
     return Judgement((*frames[:first], last, *rest), last.end, judgement.tail)
 
 
-def _closes(frame: FrameVerdict) -> bool:
+def _closes_session(frame: FrameVerdict) -> bool:
     # After a line without LF stdin has ended: there is nothing left to close.
     return frame.reply == "optional-error" and frame.rule != "frame-unterminated"
 
 
-def _closed(start: int, end: int) -> FrameVerdict:
+def _make_closed_verdict(start: int, end: int) -> FrameVerdict:
     return FrameVerdict(start, end, "life-closed", "lifecycle", "none")
 
 
-def _tail(data: bytes, start: int, contract: Contract) -> FrameVerdict:
+def _judge_tail(data: bytes, start: int, contract: Contract) -> FrameVerdict:
     """Judge the last bytes without LF: they never act, however complete they look."""
     end = len(data)
     long = contract.profile == "strict" and end - start > contract.max_frame
-    return _rejected(_Said("frame-too-long" if long else "frame-unterminated"), start, end)
+    return _make_rejection(_Said("frame-too-long" if long else "frame-unterminated"), start, end)
 
 
-def _rejected(said: _Said, start: int, end: int) -> FrameVerdict:
+def _make_rejection(said: _Said, start: int, end: int) -> FrameVerdict:
     rule = BY_ID[said.rule]
     return FrameVerdict(
         start,
@@ -129,39 +129,42 @@ def _rejected(said: _Said, start: int, end: int) -> FrameVerdict:
         said.calls,
         "optional-error",
         rule.code,
-        members=_members(said, start, end),
+        members=_make_member_verdicts(said, start, end),
     )
 
 
-def _members(said: _Said, start: int, end: int) -> tuple[FrameVerdict, ...]:
+def _make_member_verdicts(said: _Said, start: int, end: int) -> tuple[FrameVerdict, ...]:
     """The verdicts on the members of a batch, each at the place of the whole."""
     if not said.members:
         return ()
     return tuple(
-        (_rejected if member.rejected else _answered)(member, start, end) for member in said.members
+        (_make_rejection if member.rejected else _make_answered)(member, start, end)
+        for member in said.members
     )
 
 
-def _frame(raw: bytes, start: int, end: int, contract: Contract, state: _State) -> FrameVerdict:
-    rule = _framing(raw, contract)
+def _judge_frame(
+    raw: bytes, start: int, end: int, contract: Contract, state: _State
+) -> FrameVerdict:
+    rule = _framing_fault(raw, contract)
     if rule:
-        return _rejected(_Said(rule), start, end)
+        return _make_rejection(_Said(rule), start, end)
     document = judge_document(raw, profile=contract.profile, max_depth=contract.max_depth)
     if document.rule:
-        return _rejected(_Said(document.rule), start, end)
+        return _make_rejection(_Said(document.rule), start, end)
     value = document.value
     if isinstance(value, list):
-        said = _batch(value, document.minus_zeros, contract, state)
+        said = _judge_batch(value, document.minus_zeros, contract, state)
     elif isinstance(value, dict):
-        said = _message(value, contract, state, minus_zero=0 in document.minus_zeros)
+        said = _judge_message(value, contract, state, minus_zero=0 in document.minus_zeros)
     else:
         said = _Said("rpc-not-object")
     if said.rejected:
-        return _rejected(said, start, end)
-    return _answered(said, start, end)
+        return _make_rejection(said, start, end)
+    return _make_answered(said, start, end)
 
 
-def _framing(raw: bytes, contract: Contract) -> str:
+def _framing_fault(raw: bytes, contract: Contract) -> str:
     strict = contract.profile == "strict"
     if strict and len(raw) > contract.max_frame:
         return "frame-too-long"
@@ -170,7 +173,7 @@ def _framing(raw: bytes, contract: Contract) -> str:
     return "frame-cr" if strict and b"\r" in raw else ""
 
 
-def _answered(said: _Said, start: int, end: int) -> FrameVerdict:
+def _make_answered(said: _Said, start: int, end: int) -> FrameVerdict:
     rule = BY_ID.get(said.rule)
     reply: _Reply = "result" if said.kind == "request" else "none"
     if rule:
@@ -188,19 +191,19 @@ def _answered(said: _Said, start: int, end: int) -> FrameVerdict:
         said.calls,
         reply,
         rule.code if rule else 0,
-        members=_members(said, start, end),
+        members=_make_member_verdicts(said, start, end),
     )
 
 
-def _batch(
+def _judge_batch(
     members: list[Any], minus_zeros: frozenset[int], contract: Contract, state: _State
 ) -> _Said:
     """Judge all members before any counts; strict rejects the batch for one bad member."""
-    if contract.version != "2025-03-26" or not members or _initializes(members):
+    if contract.version != "2025-03-26" or not members or _holds_initialize(members):
         return _Said("rpc-batch", "batch")
     mark = state.mark()
     judged = [
-        _message(member, contract, state, minus_zero=position in minus_zeros)
+        _judge_message(member, contract, state, minus_zero=position in minus_zeros)
         if isinstance(member, dict)
         else _Said("rpc-not-object")
         for position, member in enumerate(members)
@@ -208,28 +211,32 @@ def _batch(
     calls = tuple(call for said in judged for call in said.calls)
     if any(said.rejected for said in judged):
         state.roll_back(mark)
-        return _loose(judged, calls) if contract.profile == "spec" else _Said("rpc-batch", "batch")
+        return (
+            _judge_loose_batch(judged, calls)
+            if contract.profile == "spec"
+            else _Said("rpc-batch", "batch")
+        )
     ids = tuple(name for said in judged for name in said.ids)
-    return _Said("", "batch", "", ids, calls, _telling(judged))
+    return _Said("", "batch", "", ids, calls, _keep_telling_members(judged))
 
 
-def _loose(judged: list[_Said], calls: tuple[Call, ...]) -> _Said:
+def _judge_loose_batch(judged: list[_Said], calls: tuple[Call, ...]) -> _Said:
     """A batch with bad members under ``spec``: the others may be processed, or not."""
     ids = tuple(name for said in judged if not said.rejected for name in said.ids)
     optional = tuple(replace(call, required=False) for call in calls)
-    return _Said("rpc-batch", "batch", "", ids, optional, _telling(judged))
+    return _Said("rpc-batch", "batch", "", ids, optional, _keep_telling_members(judged))
 
 
-def _telling(judged: list[_Said]) -> tuple[_Said, ...]:
+def _keep_telling_members(judged: list[_Said]) -> tuple[_Said, ...]:
     """The members of a batch that somebody is told of: requests, and what is bad."""
     return tuple(said for said in judged if said.ids or said.rule)
 
 
-def _initializes(members: list[Any]) -> bool:
+def _holds_initialize(members: list[Any]) -> bool:
     return any(isinstance(m, dict) and m.get("method") == "initialize" for m in members)
 
 
-def _message(
+def _judge_message(
     message: dict[str, Any], contract: Contract, state: _State, *, minus_zero: bool
 ) -> _Said:
     """Judge one message through all layers; the state learns of it unless it is rejected."""
@@ -241,21 +248,21 @@ def _message(
     rule = mcp_fault(message, contract) if isinstance(value, str) else ""
     if rule and rule != "mcp-method":
         return _Said(rule, kind, method, ids)
-    if late := _lifecycle(message, kind, contract, state):
+    if late := _lifecycle_fault(message, kind, contract, state):
         return _Said(late, kind, method, ids)
     state.learn(method, ids)
     if rule or kind != "request":
         return _Said(rule, kind, method, ids)
-    rule, calls = _grant(message, contract)
+    rule, calls = _grant_request(message, contract)
     return _Said(rule, kind, method, ids, calls)
 
 
-def _lifecycle(message: dict[str, Any], kind: Kind, contract: Contract, state: _State) -> str:
+def _lifecycle_fault(message: dict[str, Any], kind: Kind, contract: Contract, state: _State) -> str:
     """The first lifecycle rule that a message breaks in this state, or ``""``."""
     strict = contract.profile == "strict"
     method = message.get("method", "")
     if contract.version != _STATELESS:
-        rule = _handshake(method, kind, state, strict=strict)
+        rule = _handshake_fault(method, kind, state, strict=strict)
         if rule:
             return rule
     if kind == "request" and (type(message["id"]), message["id"]) in state.ids:
@@ -263,7 +270,7 @@ def _lifecycle(message: dict[str, Any], kind: Kind, contract: Contract, state: _
     return "life-unsolicited-response" if strict and kind == "response" else ""
 
 
-def _handshake(method: str, kind: Kind, state: _State, *, strict: bool) -> str:
+def _handshake_fault(method: str, kind: Kind, state: _State, *, strict: bool) -> str:
     if not state.initialized:
         free = method in ("initialize", "ping") if kind == "request" else not strict
         return "" if free else "life-not-initialized"
@@ -276,7 +283,7 @@ def _handshake(method: str, kind: Kind, state: _State, *, strict: bool) -> str:
     return ""
 
 
-def _grant(message: dict[str, Any], contract: Contract) -> tuple[str, tuple[Call, ...]]:
+def _grant_request(message: dict[str, Any], contract: Contract) -> tuple[str, tuple[Call, ...]]:
     """Whether a well-formed request is granted: the refusals, and the call it makes."""
     params = message.get("params", {})
     meta = params.get("_meta", {})

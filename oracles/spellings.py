@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import features
+from wirefence.oracles.features import name_features
 
-__all__ = ["broken"]
+__all__ = ["name_broken_rule"]
 
 _SYNTAX: tuple[tuple[str, frozenset[str]], ...] = (
     ("not a number", frozenset({"nan", "infinity"})),
@@ -35,14 +35,14 @@ _SYNTAX: tuple[tuple[str, frozenset[str]], ...] = (
 _TYPES = {"bool": "true", "float": "fraction", "NoneType": "null", "int": "-0"}
 
 
-def broken(rule: str, raw: bytes) -> str:
+def name_broken_rule(rule: str, raw: bytes) -> str:
     """The rule that a frame (without LF) breaks, and what of it where the rule is a wide one."""
-    return f"{rule} {kind}" if (kind := _kind(rule, raw)) else rule
+    return f"{rule} {kind}" if (kind := _name_kind(rule, raw)) else rule
 
 
-def _kind(rule: str, raw: bytes) -> str:
+def _name_kind(rule: str, raw: bytes) -> str:
     if rule == "json-syntax":
-        return _syntax(raw)
+        return _name_syntax_fault(raw)
     if rule == "rpc-id":
         try:
             kind = type(json.loads(raw)["id"]).__name__
@@ -52,8 +52,8 @@ def _kind(rule: str, raw: bytes) -> str:
     return ""
 
 
-def _syntax(raw: bytes) -> str:
+def _name_syntax_fault(raw: bytes) -> str:
     if raw.count(0) * 5 >= len(raw) * 2:
         return "UTF-16 or UTF-32"
-    held = features(raw, judge_document(raw), judge_document(raw, profile="spec"))
+    held = name_features(raw, judge_document(raw), judge_document(raw, profile="spec"))
     return next((name for name, of in _SYNTAX if held & of), "")

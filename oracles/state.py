@@ -7,11 +7,11 @@ session that never saw the frame; no knowledge of the target's insides is needed
 from __future__ import annotations
 
 from wirefence.oracles.effects import same_arguments
-from wirefence.oracles.records import Finding, Judgement, finding
+from wirefence.oracles.records import Finding, Judgement, make_finding
 from wirefence.strategies.records import Case, Frame
 from wirefence.targets.records import Effect, Trace
 
-__all__ = ["control_of", "state"]
+__all__ = ["check_state", "control_of"]
 
 
 def control_of(case: Case, judgement: Judgement) -> Case | None:
@@ -33,14 +33,14 @@ def control_of(case: Case, judgement: Judgement) -> Case | None:
     return Case(kept, version=case.version, direction=case.direction)
 
 
-def state(trace: Trace, control: Trace) -> list[Finding]:
+def check_state(trace: Trace, control: Trace) -> list[Finding]:
     """Return a finding if the effects of a session differ from those of its control session."""
     seen, expected = trace.effects, control.effects
-    if len(seen) == len(expected) and all(map(_same, seen, expected)):
+    if len(seen) == len(expected) and all(map(_acted_alike, seen, expected)):
         return []
     summary = f"{len(seen)} effects, {len(expected)} without the rejected frames"
-    return [finding("session", "session-state", trace.target, "", summary)]
+    return [make_finding("session", "session-state", trace.target, "", summary)]
 
 
-def _same(one: Effect, other: Effect) -> bool:
+def _acted_alike(one: Effect, other: Effect) -> bool:
     return one.tool == other.tool and same_arguments(one.arguments, other.arguments)

@@ -14,7 +14,7 @@ __all__ = ["call_fault"]
 _TOKEN = "wirefence/token"  # noqa: S105 - the name of a member, not a secret
 
 
-def _strings(value: object) -> bool:
+def _is_list_of_strings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
@@ -23,7 +23,7 @@ _FITS: dict[str, Callable[[object], bool]] = {
     "integer": is_integer,
     "number": is_number,
     "boolean": lambda value: isinstance(value, bool),
-    "array": _strings,
+    "array": _is_list_of_strings,
     "object": lambda value: isinstance(value, dict),
 }
 
@@ -37,7 +37,7 @@ def call_fault(
         return "tool-unknown", None
     declared = {argument.name for argument in tool.arguments}
     for argument in tool.arguments:
-        if not _fits(argument, arguments):
+        if not _fits_argument(argument, arguments):
             return "tool-arguments", None
     if contract.profile == "strict" and not arguments.keys() <= declared:
         return "tool-unknown-argument", None
@@ -49,7 +49,7 @@ def call_fault(
     return "", Call(name, {key: arguments[key] for key in arguments if key in declared})
 
 
-def _fits(argument: Argument, arguments: dict[str, Any]) -> bool:
+def _fits_argument(argument: Argument, arguments: dict[str, Any]) -> bool:
     if argument.name not in arguments:
         return not argument.required
     value = arguments[argument.name]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wirefence.oracles.records import Finding, ReplyVerdict, finding
-from wirefence.oracles.transcript_kinds import offences
+from wirefence.oracles.records import Finding, ReplyVerdict, make_finding
+from wirefence.oracles.transcript_kinds import list_offences
 from wirefence.targets.records import Trace
 
-__all__ = ["lines_of", "transcript"]
+__all__ = ["check_transcript", "lines_of"]
 
 _SHOWN = 80
 
@@ -22,7 +22,7 @@ def lines_of(stdout: bytes) -> list[bytes]:
     return stdout.split(b"\n")[:-1]
 
 
-def transcript(trace: Trace, said: Sequence[ReplyVerdict]) -> list[Finding]:
+def check_transcript(trace: Trace, said: Sequence[ReplyVerdict]) -> list[Finding]:
     """Return a finding for each kind of offence on stdout, with the first offending bytes.
 
     ``said`` holds the verdict on each line of :func:`lines_of`. Rules: ``out-not-json``,
@@ -33,13 +33,13 @@ def transcript(trace: Trace, said: Sequence[ReplyVerdict]) -> list[Finding]:
     if not tail and not any(verdict.rule for verdict in said):
         return []
     found: dict[str, Finding] = {}
-    for rule, kind, raw in offences(lines_of(trace.stdout), said, tail):
-        each = finding("transcript", rule, trace.target, kind, _show(raw))
+    for rule, kind, raw in list_offences(lines_of(trace.stdout), said, tail):
+        each = make_finding("transcript", rule, trace.target, kind, _show_bytes(raw))
         found.setdefault(each.signature, each)
     return list(found.values())
 
 
-def _show(raw: bytes) -> str:
+def _show_bytes(raw: bytes) -> str:
     """The first bytes, escaped, so that a hostile transcript can't drive the reader's terminal."""
     text = repr(raw[:_SHOWN])[1:]
     return f"{text} ..." if len(raw) > _SHOWN else text

@@ -28,26 +28,26 @@ def judge_reply(line: bytes, version: Version) -> ReplyVerdict:
 
     Verdicts on equal lines are shared: they are to be read, not changed.
     """
-    return (_remembered if len(line) <= _SHORT else _judge)(line, version)
+    return (_remembered if len(line) <= _SHORT else _judge_line)(line, version)
 
 
-def _judge(line: bytes, version: Version) -> ReplyVerdict:
+def _judge_line(line: bytes, version: Version) -> ReplyVerdict:
     document = judge_document(line, profile="spec")
     if document.rule:
         return ReplyVerdict(document.rule)
     value = document.value
     if isinstance(value, list):
-        return _batch(value, version, document.minus_zeros)
-    return _message(value, version, minus_zero=0 in document.minus_zeros)
+        return _judge_batch(value, version, document.minus_zeros)
+    return _judge_message(value, version, minus_zero=0 in document.minus_zeros)
 
 
 # Every run of a case gets the same answers, and most sessions do: ids begin anew in each of them.
-_remembered = lru_cache(maxsize=4_096)(_judge)
+_remembered = lru_cache(maxsize=4_096)(_judge_line)
 
 
-def _batch(values: list[Any], version: Version, minus_zeros: Set[int]) -> ReplyVerdict:
+def _judge_batch(values: list[Any], version: Version, minus_zeros: Set[int]) -> ReplyVerdict:
     members = tuple(
-        _message(value, version, minus_zero=place in minus_zeros)
+        _judge_message(value, version, minus_zero=place in minus_zeros)
         for place, value in enumerate(values)
     )
     bad = next((member.rule for member in members if member.rule), "")
@@ -56,7 +56,7 @@ def _batch(values: list[Any], version: Version, minus_zeros: Set[int]) -> ReplyV
     return ReplyVerdict(bad, "batch", members=members)
 
 
-def _message(value: object, version: Version, *, minus_zero: bool = False) -> ReplyVerdict:
+def _judge_message(value: object, version: Version, *, minus_zero: bool = False) -> ReplyVerdict:
     if not isinstance(value, dict):
         return ReplyVerdict("rpc-not-object")
     kind = kind_of(value)

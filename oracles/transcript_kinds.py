@@ -13,10 +13,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import features
+from wirefence.oracles.features import name_features
 from wirefence.oracles.records import ReplyVerdict
 
-__all__ = ["KINDS", "Offence", "holds_message", "manner", "offences"]
+__all__ = ["KINDS", "Offence", "holds_message", "list_offences", "manner_of"]
 
 KINDS: dict[str, str] = {
     "text": "what does not begin as a JSON object does: a banner, a log line, a traceback",
@@ -51,14 +51,14 @@ _TRIES = 64
 """Lines of a transcript that are looked at as the first of several: more is no formatting."""
 
 
-def manner(kind: str) -> str:
+def manner_of(kind: str) -> str:
     """The first of the kinds that come of one way of writing: text and the blank lines in it."""
     return _MANNERS.get(kind, kind)
 
 
 def holds_message(kind: str) -> bool:
     """Whether what is of a kind may well be a message of the protocol, badly written."""
-    return manner(kind) not in _BESIDE
+    return manner_of(kind) not in _BESIDE
 
 
 class Offence(NamedTuple):
@@ -69,29 +69,29 @@ class Offence(NamedTuple):
     raw: bytes
 
 
-def offences(
+def list_offences(
     lines: Sequence[bytes], said: Sequence[ReplyVerdict], tail: bytes
 ) -> Iterator[Offence]:
     """All that is wrong with a transcript, in order, one for each piece that was written as one.
 
     ``said`` holds the verdict on each of the ``lines``; ``tail`` is what stands behind the last LF.
     """
-    wrong = list(_pieces(lines, said, tail))
+    wrong = list(_list_pieces(lines, said, tail))
     for bad, run in groupby(wrong, key=bool):
         if bad:
-            yield from _together([each for each in run if each])
+            yield from _merge_lines([each for each in run if each])
     if tail:
         yield Offence("out-unterminated", _kind_of_tail(tail), tail)
 
 
-def _together(run: Sequence[Offence]) -> Iterator[Offence]:
+def _merge_lines(run: Sequence[Offence]) -> Iterator[Offence]:
     """Lines in a row; beside text, what holds no object is part of the text."""
     if any(each.kind == "text" for each in run):
         run = [each for each in run if each.kind == "text" or b"{" in each.raw]
     yield from run
 
 
-def _pieces(
+def _list_pieces(
     lines: Sequence[bytes], said: Sequence[ReplyVerdict], tail: bytes
 ) -> Iterator[Offence | None]:
     """An offence or ``None`` for each line, or for several that hold one value."""
@@ -102,10 +102,14 @@ def _pieces(
         if end > place:
             raw = b"\n".join([*lines, tail][place : end + 1])
             yield Offence("out-not-json", "JSON over several lines", raw)
-            if (kind := _kind(raw)) in ("non-finite number", "not UTF-8", "malformed JSON"):
+            if (kind := _kind_of_piece(raw)) in (
+                "non-finite number",
+                "not UTF-8",
+                "malformed JSON",
+            ):
                 yield Offence("out-not-json", kind, raw)
         elif rule.startswith(_NOT_JSON):
-            yield Offence("out-not-json", _kind(raw), raw)
+            yield Offence("out-not-json", _kind_of_piece(raw), raw)
         else:
             yield Offence("out-not-message", rule, raw) if rule else None
         place = end + 1
@@ -124,7 +128,7 @@ class _Spans:
         """The last line of the value that begins on a line: itself if it does not go on."""
         if not self.tries or not _OPENED.match(self.pieces[place]):
             return place
-        self.deeper = self.deeper or [_deeper(piece) for piece in self.pieces]
+        self.deeper = self.deeper or [_count_opened(piece) for piece in self.pieces]
         depth = self.deeper[place]
         if depth <= 0:
             return place
@@ -138,14 +142,14 @@ class _Spans:
         return place
 
 
-def _deeper(piece: bytes) -> int:
+def _count_opened(piece: bytes) -> int:
     """How many more containers are open behind some bytes than before them."""
     bare = _OPEN_STRING.sub(b"", _STRING.sub(b"", piece))
     opened, closed = (sum(map(bare.count, each)) for each in ((b"{", b"["), (b"}", b"]")))
     return opened - closed
 
 
-def _kind(raw: bytes) -> str:
+def _kind_of_piece(raw: bytes) -> str:
     """What a piece is that is no JSON; ``""`` for JSON."""
     if raw.startswith(b"\xef\xbb\xbf"):
         return "byte order mark"
@@ -162,7 +166,7 @@ def _kind_of_object(raw: bytes) -> str:
         return ""
     if verdict.rule == "utf8-invalid":
         return "not UTF-8"
-    held = features(raw, verdict, verdict)
+    held = name_features(raw, verdict, verdict)
     if "trailing" in held:
         return "more after a value"
     if "unclosed" in held or _OPEN_STRING.search(_STRING.sub(b"", raw)):
@@ -175,4 +179,4 @@ def _kind_of_tail(tail: bytes) -> str:
         return "blank line"
     if not _OBJECT.match(tail):
         return "text"
-    return "whole message" if _kind(tail) in ("", "more after a value") else "cut JSON"
+    return "whole message" if _kind_of_piece(tail) in ("", "more after a value") else "cut JSON"

@@ -25,7 +25,7 @@ from wirefence.targets.errors import TargetError
 from wirefence.targets.recorder import Recorder
 from wirefence.targets.records import Ending, Gateway, GatewayFactory, Trace
 
-__all__ = ["MEASURED", "STACK_FRAMES", "error_name", "load_factory", "run"]
+__all__ = ["MEASURED", "STACK_FRAMES", "error_name", "load_factory", "run_case"]
 
 STACK_FRAMES = 1_000
 """Frames of Python stack a gateway may use: the default limit of an interpreter of its own."""
@@ -83,7 +83,7 @@ class _Session:
         self.stdout += said
 
 
-def run(
+def run_case(
     name: str,
     factory: GatewayFactory,
     case: Case,
@@ -102,10 +102,10 @@ def run(
     """
     recorder = Recorder()
     chunks = case.chunks()
-    with _pinned_stack(), _traced(sum(map(len, chunks))) as memory:
-        session = _Session(name, _open(name, factory, recorder, contract), recorder, memory)
+    with _pinned_stack(), _trace_memory(sum(map(len, chunks))) as memory:
+        session = _Session(name, _open_session(name, factory, recorder, contract), recorder, memory)
         started = time.perf_counter()
-        ending, error = _play(session, chunks, patience)
+        ending, error = _play_chunks(session, chunks, patience)
         seconds = time.perf_counter() - started
         peak_bytes = memory()[1]
     return Trace(
@@ -134,7 +134,7 @@ def load_factory(spec: str) -> GatewayFactory:
         part.isidentifier() for part in [*module_name.split("."), *path.split(".")]
     ):
         raise TargetError(f"{spec!r} does not name a factory", "write package.module:factory")
-    module = _import(module_name)
+    module = _import_module(module_name)
     try:
         found: object = reduce(getattr, path.split("."), module)
     except AttributeError:
@@ -157,7 +157,7 @@ def error_name(error: BaseException) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _import(name: str) -> object:
+def _import_module(name: str) -> object:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -175,7 +175,9 @@ def _import(name: str) -> object:
         ) from error
 
 
-def _open(name: str, factory: GatewayFactory, recorder: Recorder, contract: Contract) -> Gateway:
+def _open_session(
+    name: str, factory: GatewayFactory, recorder: Recorder, contract: Contract
+) -> Gateway:
     try:
         return factory(recorder, contract)
     except _NOT_ITS_FAILURE:
@@ -187,9 +189,11 @@ def _open(name: str, factory: GatewayFactory, recorder: Recorder, contract: Cont
         ) from error
 
 
-def _play(session: _Session, chunks: list[bytes], patience: float | None) -> tuple[Ending, str]:
+def _play_chunks(
+    session: _Session, chunks: list[bytes], patience: float | None
+) -> tuple[Ending, str]:
     try:
-        with _alarm(patience):
+        with _raise_after(patience):
             session.play(chunks)
     except SystemExit:
         return "exited", ""
@@ -214,7 +218,7 @@ def _pinned_stack() -> Iterator[None]:
 
 
 @contextmanager
-def _traced(size: int) -> Iterator[_Memory]:
+def _trace_memory(size: int) -> Iterator[_Memory]:
     """Count what Python allocates in the block, if its input is large; gives what asks for it.
 
     Nothing is measured where somebody else traces this process: what he holds counts there too.
@@ -238,7 +242,7 @@ def _depth() -> int:
 
 
 @contextmanager
-def _alarm(patience: float | None) -> Iterator[None]:
+def _raise_after(patience: float | None) -> Iterator[None]:
     """Raise ``_HungError`` in the block after ``patience`` seconds, where signals can be had."""
     if patience is None or threading.current_thread() is not threading.main_thread():
         yield

@@ -30,12 +30,12 @@ class Scratch:
     """
 
     def __init__(self, kind: str) -> None:
-        home = _home()
+        home = _user_folder()
         if home is not None and home not in _swept:
             _swept.add(home)
-            _sweep(Path(home))
+            _sweep_dead(Path(home))
         self._lock: int | None
-        self.path, self._lock = _locked(kind, home)
+        self.path, self._lock = _make_locked_folder(kind, home)
 
     def close(self) -> None:
         """Remove the folder with all that is in it. May be called twice."""
@@ -57,7 +57,7 @@ class Scratch:
         self.close()
 
 
-def _home() -> str | None:
+def _user_folder() -> str | None:
     """The user's folder; ``None`` where somebody else has taken its name or may write into it."""
     home = Path(tempfile.gettempdir()) / f"wirefence-{os.geteuid()}"
     with suppress(FileExistsError):
@@ -67,7 +67,7 @@ def _home() -> str | None:
     return str(home) if ours and not held.st_mode & 0o022 else None
 
 
-def _locked(kind: str, home: str | None) -> tuple[Path, int]:
+def _make_locked_folder(kind: str, home: str | None) -> tuple[Path, int]:
     """Make a folder and lock it; one that was taken for a dead one's meanwhile is made again."""
     prefix = f"{kind}-" if home else f"wirefence-{kind}-"
     while True:
@@ -83,7 +83,7 @@ def _locked(kind: str, home: str | None) -> tuple[Path, int]:
         os.close(lock)
 
 
-def _sweep(home: Path) -> None:
+def _sweep_dead(home: Path) -> None:
     for folder in home.iterdir():
         with suppress(OSError):
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -34,7 +34,7 @@ from wirefence.fuzz.processes.child import (
 )
 from wirefence.fuzz.processes.hang_detector import HangTimer
 from wirefence.fuzz.store.store import Store
-from wirefence.oracles.records import Finding, finding
+from wirefence.oracles.records import Finding, make_finding
 from wirefence.strategies.records import Case
 from wirefence.targets.command.memory import peak_of_group
 from wirefence.targets.parsers.configs import library_versions
@@ -314,5 +314,5 @@ class _WorkerPool:
         name = names[0] if len(names) == 1 else "process"
         if worker.hung:
             summary = f"the case did not end within {self.budget.patience:g} s"
-            return finding("liveness", "live-hang", name, "process", summary)
-        return finding("liveness", "live-crash", name, end, f"the process died ({end})")
+            return make_finding("liveness", "live-hang", name, "process", summary)
+        return make_finding("liveness", "live-crash", name, end, f"the process died ({end})")

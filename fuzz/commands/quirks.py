@@ -22,7 +22,7 @@ def command(*, write: bool) -> int:
     probed = probe_quirks()
     if write:
         try:
-            write_atomically(quirks.QUIRKS_FILE, quirks.dump(probed).encode())
+            write_atomically(quirks.QUIRKS_FILE, quirks.dump_quirks(probed).encode())
         except OSError as error:
             raise UsageError(
                 f"cannot write to {quirks.QUIRKS_FILE}: {error.strerror}", "change its permissions"
@@ -30,7 +30,7 @@ def command(*, write: bool) -> int:
         click.echo(f"wrote {sum(map(len, probed.known.values()))} quirks")
         return NOTHING
     stored = stored_quirks()
-    lines = quirks.difference(stored, probed)
+    lines = quirks.list_differences(stored, probed)
     if other := other_versions(stored):
         click.echo(f"No quirks are stored for {', '.join(other)}; compared with the nearest.")
     click.echo("\n".join(lines) or "The installed parsers show exactly the stored quirks.")

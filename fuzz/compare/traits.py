@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import FEATURES, features
+from wirefence.oracles.features import FEATURES, name_features
 
 __all__ = ["TRAITS", "find_traits", "squeeze_runs"]
 
@@ -106,7 +106,7 @@ TRAITS: dict[str, str] = {
 def find_traits(raw: bytes) -> frozenset[str]:
     """Name what is unusual about an input; empty where nothing is."""
     raw = squeeze_runs(raw)
-    named = features(raw, judge_document(raw), judge_document(raw, profile="spec"))
+    named = name_features(raw, judge_document(raw), judge_document(raw, profile="spec"))
     found = {"depth" if name == "deep" else name for name in named - _REFINED}
     names: list[bytes] = []
     for body, end in _STRING.findall(raw):

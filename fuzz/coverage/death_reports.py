@@ -11,7 +11,7 @@ import signal
 from dataclasses import dataclass
 
 from wirefence.fuzz.native.report import read_report
-from wirefence.oracles.records import Finding, finding
+from wirefence.oracles.records import Finding, make_finding
 
 __all__ = ["Death", "diagnose_death", "make_death_finding"]
 
@@ -67,4 +67,4 @@ def _describe_exit(code: int) -> str:
 
 def make_death_finding(target: str, death: Death) -> Finding:
     """Return the finding for a death of ``target``."""
-    return finding("liveness", death.rule, target, death.kind, death.summary)
+    return make_finding("liveness", death.rule, target, death.kind, death.summary)

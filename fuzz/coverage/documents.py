@@ -19,7 +19,7 @@ from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
-from wirefence.targets.parsers.outcomes import dangerous
+from wirefence.targets.parsers.outcomes import is_dangerous
 
 __all__ = ["DocumentCheck"]
 
@@ -75,7 +75,7 @@ class DocumentCheck:
         return found
 
     def _check_document(self, raw: bytes) -> list[Finding]:
-        if len(raw) > 900 and dangerous(raw):
+        if len(raw) > 900 and is_dangerous(raw):
             return self._check_deep_document(raw)
         answers = self._run_parsers(raw)
         lead = answers[0]

@@ -26,7 +26,7 @@ from wirefence.fuzz.native.loaded import assert_ordered
 from wirefence.fuzz.self_check import check_readers
 from wirefence.fuzz.store.status import read_unfixed_signatures
 from wirefence.fuzz.store.store import Store
-from wirefence.oracles.records import Finding, finding
+from wirefence.oracles.records import Finding, make_finding
 from wirefence.strategies.records import Case
 from wirefence.targets.errors import TargetError
 from wirefence.targets.harness import error_name
@@ -104,7 +104,7 @@ class _InputRunner:
             marker.record_end(check.valid, check.calls)
 
     def _make_death_finding(self, kind: str, summary: str) -> Finding:
-        return finding("liveness", "live-crash", self.name, kind, summary)
+        return make_finding("liveness", "live-crash", self.name, kind, summary)
 
 
 def run_libfuzzer(

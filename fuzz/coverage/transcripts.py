@@ -14,7 +14,7 @@ from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.fuzz.examination.plan import load_known_quirks
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
-from wirefence.oracles.transcript import lines_of, transcript
+from wirefence.oracles.transcript import check_transcript, lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.records import VERSIONS, Case
 from wirefence.targets.parsers.configs import BY_NAME
@@ -49,7 +49,7 @@ class TranscriptCheck:
         kinds: list[tuple[int, tuple[str, ...]]] = []
         for version in VERSIONS:
             said = [judge_reply(line, version) for line in lines_of(data)]
-            found = transcript(Trace("transcript", data, ()), said)
+            found = check_transcript(Trace("transcript", data, ()), said)
             kinds.append((len(found), tuple(sorted({each.rule or each.kind for each in said}))))
         self.note(tuple(kinds))
         self.valid += not any(each.startswith(("json", "utf8")) for each in kinds[0][1])

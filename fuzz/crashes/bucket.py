@@ -16,7 +16,7 @@ from wirefence.fuzz.shrink.ordering import simplicity_key
 from wirefence.fuzz.store.scan import Entry
 from wirefence.fuzz.store.status import is_fixed
 from wirefence.oracles.records import Finding
-from wirefence.oracles.transcript_kinds import manner
+from wirefence.oracles.transcript_kinds import manner_of
 
 __all__ = ["Asker", "Refusal", "Run", "Show", "faults_of", "sort"]
 
@@ -128,7 +128,7 @@ def _written_otherwise(one: str, other: str) -> bool:
     if not all("|transcript|" in fault for fault in (one, other)):
         return False
     kinds = (fault.rpartition("|")[2].partition(" in place of ")[0] for fault in (one, other))
-    return len(set(map(manner, kinds))) == 2
+    return len(set(map(manner_of, kinds))) == 2
 
 
 def _of_rule(fault: str, signature: str) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from wirefence.oracles.records import FrameVerdict
 from wirefence.oracles.session import judge_session
-from wirefence.oracles.spellings import broken
+from wirefence.oracles.spellings import name_broken_rule
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import Case, Version
 
@@ -306,7 +306,7 @@ def accepted(case: Case) -> list[FrameVerdict]:
 def kind_of(case: Case, frame: FrameVerdict) -> str:
     """What is wrong with a frame: its rule, and what of it if that is wide."""
     raw = case.data[frame.start : frame.end].removesuffix(b"\n")
-    return broken(frame.rule, raw)
+    return name_broken_rule(frame.rule, raw)
 
 
 def readings_in(case: Case, frame: FrameVerdict | None) -> Iterator[tuple[Reading, bytes, bytes]]:

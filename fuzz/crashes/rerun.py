@@ -34,7 +34,7 @@ from wirefence.fuzz.processes.child import (
 )
 from wirefence.fuzz.store.metadata import Metadata
 from wirefence.fuzz.store.scan import Entry
-from wirefence.oracles.records import Finding, finding
+from wirefence.oracles.records import Finding, make_finding
 from wirefence.strategies.contract import Profile
 from wirefence.strategies.records import Case
 from wirefence.targets.command.records import Launch
@@ -238,9 +238,9 @@ class CaseRunners:
         if hung:
             worker.process.join()
             summary = f"the case did not end within {self.patience:g} s"
-            return [finding("liveness", "live-hang", name, "process", summary)]
+            return [make_finding("liveness", "live-hang", name, "process", summary)]
         end = wait_for_exit(worker.process)
-        return [finding("liveness", "live-crash", name, end, f"the process died ({end})")]
+        return [make_finding("liveness", "live-crash", name, end, f"the process died ({end})")]
 
 
 def _make_context(method: Method) -> ForkServerContext | SpawnContext:

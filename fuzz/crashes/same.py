@@ -13,7 +13,7 @@ from collections.abc import Callable, Set
 from wirefence.fuzz.examination.examiner import Examiner, agrees_with_judge, make_reading
 from wirefence.oracles.agreement import effect_of
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import features
+from wirefence.oracles.features import name_features
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
 from wirefence.targets.parsers.configs import BY_NAME, CONFIGS
@@ -89,7 +89,7 @@ def _divergence(raw: bytes, examiner: Examiner) -> Finding | None:
             groups[effect_of(outcome, expect), outcome.value].append(config.name)
     if not groups:
         return None
-    return _named(groups, features(raw, strict, spec))
+    return _named(groups, name_features(raw, strict, spec))
 
 
 def _named(groups: dict[tuple[str, bytes], list[str]], names: Set[str]) -> Finding:

@@ -11,23 +11,23 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from wirefence.fuzz.examination.events import Tally
-from wirefence.oracles.agreement import ANY_VALUE, Reading, agreement
+from wirefence.oracles.agreement import ANY_VALUE, Reading, check_agreement
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.effects import non_action
-from wirefence.oracles.features import features
-from wirefence.oracles.liveness import liveness
+from wirefence.oracles.effects import check_non_action
+from wirefence.oracles.features import name_features
+from wirefence.oracles.liveness import check_liveness
 from wirefence.oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, Verdict
-from wirefence.oracles.replies import replies
-from wirefence.oracles.session import closing, judge_session
-from wirefence.oracles.state import control_of, state
-from wirefence.oracles.transcript import lines_of, transcript
+from wirefence.oracles.replies import check_replies
+from wirefence.oracles.session import close_judgement, judge_session
+from wirefence.oracles.state import check_state, control_of
+from wirefence.oracles.transcript import check_transcript, lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.contract import Contract, Policy, Profile
 from wirefence.strategies.records import Case
-from wirefence.targets.harness import run
+from wirefence.targets.harness import run_case
 from wirefence.targets.parsers.canonical import encode
 from wirefence.targets.parsers.configs import ParserConfig
-from wirefence.targets.parsers.outcomes import dangerous, outcomes
+from wirefence.targets.parsers.outcomes import is_dangerous, outcomes_of
 from wirefence.targets.parsers.worker import isolated_outcomes
 from wirefence.targets.records import GatewayFactory, Outcome, Trace
 
@@ -141,23 +141,23 @@ class Examiner:
         ]
         if not odd:
             return []
-        names = features(raw, strict, spec)
+        names = name_features(raw, strict, spec)
         found = []
         for kind, expect in expected.items():
             group = [(config.name, outcome) for config, outcome in odd if config.strict is kind]
-            found += agreement(group, expect, names, self.quirks)
+            found += check_agreement(group, expect, names, self.quirks)
         return found
 
     def run_parsers(self, raw: bytes) -> list[tuple[ParserConfig, Outcome]]:
         """Return every parser's outcome. Inputs that can kill a process run in another process."""
-        if not dangerous(raw):
-            return list(zip(self.parsers, outcomes(self.parsers, raw), strict=True))
+        if not is_dangerous(raw):
+            return list(zip(self.parsers, outcomes_of(self.parsers, raw), strict=True))
         strict = [config for config in self.parsers if config.strict]
         others = [config for config in self.parsers if not config.strict]
         apart = isolated_outcomes(others, [raw])[0]
         return [
             *zip(others, apart, strict=True),
-            *zip(strict, outcomes(strict, raw), strict=True),
+            *zip(strict, outcomes_of(strict, raw), strict=True),
         ]
 
     def examine_gateway(
@@ -166,20 +166,22 @@ class Examiner:
         """Run a case through one gateway; ``judgement`` is that of policy ``continue``."""
         contract, strict = target.make_contract(case), target.profile == "strict"
         if target.policy == "close":
-            judgement = closing(judgement)
-        trace = run(target.name, target.factory, case, contract)
+            judgement = close_judgement(judgement)
+        trace = run_case(target.name, target.factory, case, contract)
         self._count_gateway(target, judgement, len(trace.effects))
         said = [judge_reply(line, case.version) for line in lines_of(trace.stdout)]
         found = [
-            *non_action(case.data, judgement, trace),
-            *replies(case, judgement, trace, said, contract),
-            *transcript(trace, said),
-            *liveness(case.data, trace, contract.max_frame if strict else None),
+            *check_non_action(case.data, judgement, trace),
+            *check_replies(case, judgement, trace, said, contract),
+            *check_transcript(trace, said),
+            *check_liveness(case.data, trace, contract.max_frame if strict else None),
         ]
         if target.policy == "continue":
             control = control_of(case, judgement)
             if control is not None:
-                found += state(trace, run(target.name, target.factory, control, contract))
+                found += check_state(
+                    trace, run_case(target.name, target.factory, control, contract)
+                )
         return trace, found
 
     def _count_gateway(self, target: GatewayTarget, judgement: Judgement, effects: int) -> None:

@@ -31,13 +31,13 @@ from wirefence.fuzz.processes.child import (
 from wirefence.fuzz.text import printable
 from wirefence.oracles.agreement import Reading, effect_of
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import features
-from wirefence.oracles.records import Finding, FrameVerdict, finding
+from wirefence.oracles.features import name_features
+from wirefence.oracles.records import Finding, FrameVerdict, make_finding
 from wirefence.oracles.rules import BY_ID
 from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import Case
-from wirefence.targets.parsers.canonical import describe
+from wirefence.targets.parsers.canonical import describe_value
 from wirefence.targets.parsers.configs import ParserConfig
 from wirefence.targets.records import Outcome, Trace
 
@@ -145,7 +145,7 @@ def _explain_and_send(case: Case, examiner: Examiner, pipe: Connection) -> None:
 def _explain_death(case: Case, rule: str, summary: str) -> Explanation:
     """Return the judge's verdicts and a finding for a case that killed or hung its process."""
     documents = [_describe_document(raw, ()) for raw in islice(_split_documents(case), MOST)]
-    gone = finding("liveness", rule, "process", "", summary)
+    gone = make_finding("liveness", rule, "process", "", summary)
     return _build_explanation(case, Examiner((), ()), documents, [], [gone])
 
 
@@ -217,7 +217,7 @@ def _describe_document(
             {
                 "parser": config.name,
                 "outcome": outcome.kind,
-                "value": describe(outcome.value) if outcome.kind == "accept" else "",
+                "value": describe_value(outcome.value) if outcome.kind == "accept" else "",
                 "error": outcome.error,
                 "differs": _describe_difference(config, outcome, expect),
             }
@@ -226,7 +226,7 @@ def _describe_document(
         "document": _shorten_bytes(raw),
         "strict": strict.rule or "accepted",
         "spec": spec.rule or "accepted",
-        "features": sorted(features(raw, strict, spec)),
+        "features": sorted(name_features(raw, strict, spec)),
         "parsers": rows,
     }
 

@@ -32,7 +32,7 @@ _SOURCES = ("strategies", "targets/parsers", "oracles", "fuzz/examination")
 def stored_quirks() -> Quirks:
     """Return the quirks file of this Python, or of the nearest one. Raises UsageError."""
     try:
-        return quirks.load()
+        return quirks.load_quirks()
     except (OSError, ValueError) as error:
         raise UsageError(
             f"the quirks file cannot be read ({error})", "run wirefence quirks --write"
@@ -61,7 +61,7 @@ def installed_quirks() -> Quirks:
     folder = _find_cache_folder()
     if folder is not None:
         with suppress(OSError, ValueError):
-            return quirks.load(folder / name)
+            return quirks.load_quirks(folder / name)
     _print_progress(f"probing the parsers once, since no quirks are stored for {', '.join(other)}")
     begun = time.monotonic()
     found = probe_quirks()
@@ -70,7 +70,7 @@ def installed_quirks() -> Quirks:
     )
     if folder is not None:
         with suppress(OSError):  # the next process probes again
-            write_atomically(folder / name, quirks.dump(found).encode())
+            write_atomically(folder / name, quirks.dump_quirks(found).encode())
     return found
 
 

@@ -17,9 +17,9 @@ from itertools import product
 
 from wirefence.fuzz.examination.cases import generate_block
 from wirefence.fuzz.examination.examiner import Examiner, agrees_with_judge, make_reading
-from wirefence.oracles.agreement import divergence, effect_of, is_known
+from wirefence.oracles.agreement import effect_of, is_known, name_divergence
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import features
+from wirefence.oracles.features import name_features
 from wirefence.oracles.quirks import Quirks
 from wirefence.strategies.damage import OPERATORS, Operator, apply_damage
 from wirefence.strategies.json_text import json_text
@@ -272,7 +272,7 @@ def _add_quirks(
     one of its parts.
     """
     strict, spec = judge_document(raw), judge_document(raw, profile="spec")
-    names = features(raw, strict, spec)
+    names = name_features(raw, strict, spec)
     if raw in seen:
         return names
     seen.add(raw)
@@ -282,7 +282,7 @@ def _add_quirks(
             continue
         effect = effect_of(outcome, expect)
         if not is_known(effect, names, known[config.name]):
-            known[config.name].add(divergence(effect, names))
+            known[config.name].add(name_divergence(effect, names))
     return names
 
 

@@ -26,9 +26,9 @@ from wirefence.strategies.records import Case, Frame
 from wirefence.strategies.sessions import session
 from wirefence.strategies.source import RandomSource
 from wirefence.targets.gateway.session import factory
-from wirefence.targets.harness import run
+from wirefence.targets.harness import run_case
 from wirefence.targets.parsers.configs import BY_NAME, CONFIGS
-from wirefence.targets.parsers.outcomes import dangerous, outcomes
+from wirefence.targets.parsers.outcomes import is_dangerous, outcomes_of
 
 __all__ = ["as_table", "as_text", "measure"]
 
@@ -185,7 +185,7 @@ def _loop() -> float:
     """CPU time of the N-way loop with canonical values, over that of bare parse calls."""
     source = RandomSource(random.Random(3))
     frames = [f.raw.rstrip(b"\n") for _ in range(300) for f in _good(source).frames]
-    documents = [raw for raw in dict.fromkeys(frames) if not dangerous(raw)]
+    documents = [raw for raw in dict.fromkeys(frames) if not is_dangerous(raw)]
     ratios = []
     for _ in range(_ROUNDS):
         begun = time.process_time()
@@ -198,7 +198,7 @@ def _loop() -> float:
         bare = time.process_time() - begun
         begun = time.process_time()
         for raw in documents:
-            outcomes(CONFIGS, raw)
+            outcomes_of(CONFIGS, raw)
         ratios.append((time.process_time() - begun) / bare)
     return round(min(ratios), 2)
 
@@ -212,7 +212,7 @@ def _campaign() -> float:
         cases = list(islice(generate_block(3, next(number)), 64))
         for case in cases:
             examiner.examine_case(case)
-            run("bench", factories, case, Contract(version=case.version))
+            run_case("bench", factories, case, Contract(version=case.version))
         return len(cases)
 
     return _best(work)

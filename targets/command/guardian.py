@@ -13,9 +13,9 @@ import os
 import subprocess
 import threading
 
-from wirefence.targets.command.strays import MARK, end_strays, mark
+from wirefence.targets.command.strays import MARK, end_strays, make_mark
 
-__all__ = ["end_left", "forget", "guard"]
+__all__ = ["end_left", "forget_group", "guard_group"]
 
 _SCRIPT = """
 groups=' '
@@ -37,16 +37,16 @@ _pipes: dict[int, int] = {}
 """The write end to the guardian of each process: one that was forked has its own."""
 
 
-def guard(group: int) -> None:
-    """Have a process group killed if this process ends before :func:`forget`."""
+def guard_group(group: int) -> None:
+    """Have a process group killed if this process ends before :func:`forget_group`."""
     _living.add((os.getpid(), group))
-    _tell(b"+ %d\n" % group)
+    _tell_guardian(b"+ %d\n" % group)
 
 
-def forget(group: int) -> None:
+def forget_group(group: int) -> None:
     """Leave a group alone from now on; to be told before its leader is reaped."""
     _living.discard((os.getpid(), group))
-    _tell(b"- %d\n" % group)
+    _tell_guardian(b"- %d\n" % group)
 
 
 def end_left() -> int:
@@ -54,19 +54,19 @@ def end_left() -> int:
     return end_strays({group for owner, group in _living if owner == os.getpid()})
 
 
-def _tell(line: bytes) -> None:
+def _tell_guardian(line: bytes) -> None:
     with _lock:
-        pipe = _pipes.get(os.getpid()) or _start()
+        pipe = _pipes.get(os.getpid()) or _start_guardian()
         # Without its guardian the work goes on as well.
         with contextlib.suppress(OSError):
             os.write(pipe, line)
 
 
-def _start() -> int:
+def _start_guardian() -> int:
     read, write = os.pipe()
     try:
         subprocess.Popen(  # noqa: S603 - the script is the constant above
-            ["/bin/sh", "-c", _SCRIPT, f"{MARK}={mark()}"],
+            ["/bin/sh", "-c", _SCRIPT, f"{MARK}={make_mark()}"],
             stdin=read,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

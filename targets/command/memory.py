@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["cpu_of_group", "family", "peak_of_group"]
+__all__ = ["cpu_of_group", "list_family", "peak_of_group"]
 
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.MULTILINE)
 _MOST = 64
@@ -17,15 +17,15 @@ def peak_of_group(pid: int) -> int:
 
     The largest and not the sum: a wrapper that only waits for the server adds nothing to it.
     """
-    return max((_peak(each) for each in family(pid)), default=0)
+    return max((_peak_bytes(each) for each in list_family(pid)), default=0)
 
 
 def cpu_of_group(pid: int) -> float:
     """Seconds of processor time of a process and its descendants, with those that have ended."""
-    return sum(map(_cpu, family(pid))) / os.sysconf("SC_CLK_TCK")
+    return sum(map(_cpu_ticks, list_family(pid))) / os.sysconf("SC_CLK_TCK")
 
 
-def _cpu(pid: int) -> int:
+def _cpu_ticks(pid: int) -> int:
     """Ticks in user and system mode, of the process and the children it has waited for."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
@@ -34,17 +34,17 @@ def _cpu(pid: int) -> int:
     return sum(map(int, fields[11:15]))
 
 
-def family(pid: int) -> list[int]:
+def list_family(pid: int) -> list[int]:
     """A process and its living descendants, the process first."""
     family = [pid]
     for parent in family:
         if len(family) > _MOST:
             break
-        family += _children(parent)
+        family += _list_children(parent)
     return family
 
 
-def _children(pid: int) -> list[int]:
+def _list_children(pid: int) -> list[int]:
     listing = Path(f"/proc/{pid}/task/{pid}/children")
     try:
         return [int(child) for child in listing.read_text().split()]
@@ -52,7 +52,7 @@ def _children(pid: int) -> list[int]:
         return []
 
 
-def _peak(pid: int) -> int:
+def _peak_bytes(pid: int) -> int:
     try:
         found = _PEAK.search(Path(f"/proc/{pid}/status").read_bytes())
     except OSError:

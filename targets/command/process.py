@@ -21,10 +21,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 
-from wirefence.targets.command.guardian import forget, guard
-from wirefence.targets.command.memory import family, peak_of_group
+from wirefence.targets.command.guardian import forget_group, guard_group
+from wirefence.targets.command.memory import list_family, peak_of_group
 from wirefence.targets.command.records import Launch, Times
-from wirefence.targets.command.starting import discard, start
+from wirefence.targets.command.starting import end_unwatched, start_command
 from wirefence.targets.errors import TargetError
 
 __all__ = ["Exit", "Process", "Stream"]
@@ -88,7 +88,7 @@ class Process:
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
         self.began = time.monotonic()
-        self._child = start(launch)
+        self._child = start_command(launch)
         self.pid = self._child.pid
         self.stdout, self.stderr = Stream(), Stream()
         self.sent = bytearray()
@@ -108,8 +108,8 @@ class Process:
         """Guard and watch what was started; where that fails, nothing of it is left."""
         try:
             with contextlib.ExitStack() as undo:
-                undo.callback(discard, self._child)
-                guard(self.pid)
+                undo.callback(end_unwatched, self._child)
+                guard_group(self.pid)
                 self._selector = undo.enter_context(selectors.DefaultSelector())
                 self._watched = os.pidfd_open(self.pid)
                 undo.callback(os.close, self._watched)
@@ -310,12 +310,12 @@ class Process:
         self.measure()
         self.pump(0)
         ended = self._gone or self._ended_by_itself()
-        started = family(self.pid)
+        started = list_family(self.pid)
         self.send_signal(signal.SIGKILL)
         for pid in started[1:]:  # those that have left the group
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        forget(self.pid)
+        forget_group(self.pid)
         _, status = os.waitpid(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         self._child.returncode = code

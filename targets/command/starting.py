@@ -13,15 +13,15 @@ import signal
 import subprocess
 from pathlib import Path
 
-from wirefence.targets.command.guardian import forget
+from wirefence.targets.command.guardian import forget_group
 from wirefence.targets.command.records import Launch
-from wirefence.targets.command.strays import MARK, mark
+from wirefence.targets.command.strays import MARK, make_mark
 from wirefence.targets.errors import TargetError
 
-__all__ = ["discard", "start"]
+__all__ = ["end_unwatched", "start_command"]
 
 
-def start(launch: Launch) -> subprocess.Popen[bytes]:
+def start_command(launch: Launch) -> subprocess.Popen[bytes]:
     """Start a command over three raw pipes. Raises TargetError where it cannot be."""
     command = launch.argv[0] if launch.argv else ""
     if not command:
@@ -34,7 +34,7 @@ def start(launch: Launch) -> subprocess.Popen[bytes]:
             stderr=subprocess.PIPE,
             bufsize=0,
             cwd=launch.cwd,
-            env=_environment(launch),
+            env=_make_environment(launch),
             start_new_session=True,
         )
     except FileNotFoundError as error:
@@ -57,18 +57,18 @@ def start(launch: Launch) -> subprocess.Popen[bytes]:
         raise TargetError(f"{command!r} cannot be started ({reason})", hint) from error
 
 
-def discard(child: subprocess.Popen[bytes]) -> None:
+def end_unwatched(child: subprocess.Popen[bytes]) -> None:
     """End a server that nobody could watch, with its group, and close its pipes."""
     with contextlib.suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)
     with contextlib.suppress(OSError):  # what there was too little of for the server's watch
-        forget(child.pid)
+        forget_group(child.pid)
     with child:
         pass
 
 
-def _environment(launch: Launch) -> dict[str, str]:
-    surroundings = {**os.environ, MARK: mark()}
+def _make_environment(launch: Launch) -> dict[str, str]:
+    surroundings = {**os.environ, MARK: make_mark()}
     for name, value in launch.env.items():
         if value is None:
             surroundings.pop(name, None)

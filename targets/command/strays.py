@@ -14,14 +14,14 @@ import signal
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-__all__ = ["MARK", "end_strays", "mark"]
+__all__ = ["MARK", "end_strays", "make_mark"]
 
 MARK = "WIREFENCE_RUN"
 _TOKEN = secrets.token_hex(8)
 _ROUNDS = 3
 
 
-def mark() -> str:
+def make_mark() -> str:
     """The value of :data:`MARK` for what this process starts: one that was forked has its own.
 
     None is the beginning of another's, since it is looked for in environments as a piece of text.
@@ -33,16 +33,16 @@ def end_strays(living: Collection[int]) -> int:
     """Kill every marked process but those of the groups ``living``; say how many were killed."""
     killed: set[int] = set()
     for _ in range(_ROUNDS):  # what is killed may have been about to start another
-        left = set(_marked()) - killed  # whoever is dying has its mark until the end
-        found = [pid for pid in left if not _belongs(pid, living)]
-        killed.update(filter(_kill, found))
+        left = set(_list_marked()) - killed  # whoever is dying has its mark until the end
+        found = [pid for pid in left if not _belongs_to_living(pid, living)]
+        killed.update(filter(_kill_marked, found))
         if not found:
             break
     return len(killed)
 
 
-def _marked() -> Iterator[int]:
-    wanted = f"{MARK}={mark()}".encode()
+def _list_marked() -> Iterator[int]:
+    wanted = f"{MARK}={make_mark()}".encode()
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and wanted in _environment(folder):
             yield int(folder.name)
@@ -55,7 +55,7 @@ def _environment(folder: Path) -> list[bytes]:
         return []
 
 
-def _belongs(pid: int, living: Collection[int]) -> bool:
+def _belongs_to_living(pid: int, living: Collection[int]) -> bool:
     """Whether a process is of a living group, or descends from one."""
     while pid > 1:
         try:
@@ -67,12 +67,12 @@ def _belongs(pid: int, living: Collection[int]) -> bool:
     return False
 
 
-def _kill(pid: int) -> bool:
+def _kill_marked(pid: int) -> bool:
     """Kill a process if its number still has the mark."""
     with contextlib.suppress(OSError):
         held = os.pidfd_open(pid)
         try:
-            if f"{MARK}={mark()}".encode() in _environment(Path(f"/proc/{pid}")):
+            if f"{MARK}={make_mark()}".encode() in _environment(Path(f"/proc/{pid}")):
                 signal.pidfd_send_signal(held, signal.SIGKILL)
                 return True
         finally:

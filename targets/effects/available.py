@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from wirefence.targets.command.records import Launch
-from wirefence.targets.effects.environment import installs
+from wirefence.targets.effects.environment import may_install
 from wirefence.targets.effects.fake_http import FakeHttp
 from wirefence.targets.effects.fake_ssh import FakeSsh
 from wirefence.targets.effects.files import FileRecorder
@@ -25,7 +25,7 @@ from wirefence.targets.effects.records import EffectRecorder, Observed
 from wirefence.targets.effects.strace import Strace
 from wirefence.targets.errors import TargetError
 
-__all__ = ["NAMES", "Recording", "Watching", "recorders"]
+__all__ = ["NAMES", "Recording", "Watching", "choose_recorders"]
 
 _Make = Callable[[Launch, "Watching"], EffectRecorder]
 
@@ -45,7 +45,7 @@ def _files(launch: Launch, watching: Watching) -> EffectRecorder:
 
 def _http(launch: Launch, watching: Watching) -> EffectRecorder:
     # A launcher that must fetch its package would fetch it from the fake.
-    return FakeHttp(watching.http_variables, proxies=not installs(launch))
+    return FakeHttp(watching.http_variables, proxies=not may_install(launch))
 
 
 _MAKERS: Mapping[str, _Make] = {
@@ -61,7 +61,7 @@ NAMES = tuple(_MAKERS)
 """All recorders, strongest evidence first: what arrived, before what was about to be done."""
 
 
-def _chosen(names: Sequence[str] | None) -> list[str]:
+def _check_names(names: Sequence[str] | None) -> list[str]:
     unknown = [name for name in names or () if name not in _MAKERS]
     if unknown:
         raise TargetError(
@@ -70,14 +70,14 @@ def _chosen(names: Sequence[str] | None) -> list[str]:
     return [name for name in NAMES if names is None or name in names]
 
 
-def _split(
+def _split_usable(
     launch: Launch, names: Sequence[str] | None, watching: Watching | None, opened: ExitStack
 ) -> tuple[list[EffectRecorder], dict[str, str]]:
     """Recorders that can watch, and why others can't; ``opened`` closes all that were made."""
     watching = watching or Watching()
     usable: list[EffectRecorder] = []
     off: dict[str, str] = {}
-    for name in _chosen(names):
+    for name in _check_names(names):
         recorder = _MAKERS[name](launch, watching)
         opened.callback(recorder.close)
         reason = recorder.unavailable(launch)
@@ -89,7 +89,7 @@ def _split(
     return usable, off
 
 
-def recorders(
+def choose_recorders(
     launch: Launch, names: Sequence[str] | None = None, watching: Watching | None = None
 ) -> list[EffectRecorder]:
     """Recorders that can watch this launch, strongest first; ``names`` narrows the choice.
@@ -97,7 +97,7 @@ def recorders(
     Raises TargetError for a name that is none. The caller wraps in this order and closes them.
     """
     with ExitStack() as opened:
-        usable, _ = _split(launch, names, watching, opened)
+        usable, _ = _split_usable(launch, names, watching, opened)
         opened.pop_all()
     return usable
 
@@ -117,7 +117,7 @@ class Recording:
     ) -> Self:
         """All recorders that can watch ``launch``, wrapped around it. Raises TargetError."""
         with ExitStack() as opened:
-            usable, off = _split(launch, names, watching, opened)
+            usable, off = _split_usable(launch, names, watching, opened)
             for recorder in usable:
                 launch = recorder.wrap(launch)
             opened.pop_all()

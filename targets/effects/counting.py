@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from wirefence.targets.effects.records import EffectKind, Observed
 
-__all__ = ["Kind", "counts", "normalized", "settled", "surplus"]
+__all__ = ["Kind", "count_effects", "count_surplus", "normalize_effect", "normalize_text"]
 
 Kind = tuple[str, EffectKind, bytes]
 """Recorder, kind of effect, normalized detail. Recorders are counted apart: one act is seen by
@@ -34,12 +34,12 @@ _VARYING = re.compile(
 )
 
 
-def settled(text: bytes) -> bytes:
+def normalize_text(text: bytes) -> bytes:
     """The text with numbers, dates, temporary names and the like made equal."""
     return _VARYING.sub(b"#", text)
 
 
-def normalized(seen: Observed, nonces: Iterable[str] = ()) -> Kind | None:
+def normalize_effect(seen: Observed, nonces: Iterable[str] = ()) -> Kind | None:
     """What one effect counts as; ``None`` for what interpreters do by themselves.
 
     ``nonces`` are made equal too, so that a control session may use names of its own.
@@ -49,15 +49,15 @@ def normalized(seen: Observed, nonces: Iterable[str] = ()) -> Kind | None:
         return None
     for nonce in nonces:
         detail = detail.replace(nonce.encode(), b"*") if nonce else detail
-    return seen.recorder, seen.kind, settled(detail)
+    return seen.recorder, seen.kind, normalize_text(detail)
 
 
-def counts(seen: Iterable[Observed], nonces: Iterable[str] = ()) -> Counter[Kind]:
+def count_effects(seen: Iterable[Observed], nonces: Iterable[str] = ()) -> Counter[Kind]:
     """How often each effect happened, normalized."""
     names = tuple(nonces)
-    return Counter(kind for each in seen if (kind := normalized(each, names)) is not None)
+    return Counter(kind for each in seen if (kind := normalize_effect(each, names)) is not None)
 
 
-def surplus(case: Counter[Kind], control: Counter[Kind]) -> Counter[Kind]:
+def count_surplus(case: Counter[Kind], control: Counter[Kind]) -> Counter[Kind]:
     """What happened in the case more often than in the control session."""
     return case - control

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wirefence.targets.command.records import Launch
-from wirefence.targets.effects.environment import inherited, with_env
-from wirefence.targets.effects.journal import Journal, prepended
+from wirefence.targets.effects.environment import inherited_value, with_env
+from wirefence.targets.effects.journal import Journal, prepend_path
 from wirefence.targets.effects.records import Observed
 
 __all__ = ["FakeSsh"]
@@ -46,8 +46,8 @@ class FakeSsh:
         return "" if os.access("/bin/sh", os.X_OK) else "there is no /bin/sh"
 
     def wrap(self, launch: Launch) -> Launch:
-        path = inherited(launch, "PATH") or os.defpath
-        return with_env(launch, PATH=prepended(str(self._folder), path))
+        path = inherited_value(launch, "PATH") or os.defpath
+        return with_env(launch, PATH=prepend_path(str(self._folder), path))
 
     def idle(self) -> str:
         return ""

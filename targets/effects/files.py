@@ -87,7 +87,7 @@ class FileRecorder:
         """What was written since the last look."""
         if before is None or before.inode != now.inode or before.size > now.size:
             if not now.size:  # made, and about to be filled: that is one act
-                grown = _settled(path, now)
+                grown = _wait_for_growth(path, now)
                 if grown.inode == now.inode:
                     self._known[path] = now = grown
             return self._read(path, 0, now.size)
@@ -97,7 +97,7 @@ class FileRecorder:
         content = self._read(path, 0, now.size)
         if known is not None and known == self._sums.get(path):
             # A file system may show the time of a write before its size.
-            grown = _settled(path, now)
+            grown = _wait_for_growth(path, now)
             if grown.inode == now.inode and grown.size > now.size:
                 self._known[path] = grown
                 return self._read(path, now.size, grown.size)
@@ -119,7 +119,7 @@ class FileRecorder:
     def _files(self, limit: int | None = None) -> Iterator[tuple[bytes, _State]]:
         waiting = [os.fsencode(folder.absolute()) for folder in self._folders]
         while waiting:
-            for path, status in _entries(waiting.pop()):
+            for path, status in _list_entries(waiting.pop()):
                 if stat.S_ISDIR(status.st_mode):
                     if path.rpartition(b"/")[2] not in _PRUNED:
                         waiting.append(path)
@@ -131,7 +131,7 @@ class FileRecorder:
                         return
 
 
-def _entries(folder: bytes) -> Iterator[tuple[bytes, os.stat_result]]:
+def _list_entries(folder: bytes) -> Iterator[tuple[bytes, os.stat_result]]:
     try:
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda each: each.name):
@@ -143,7 +143,7 @@ def _entries(folder: bytes) -> Iterator[tuple[bytes, os.stat_result]]:
         return
 
 
-def _settled(path: bytes, now: _State) -> _State:
+def _wait_for_growth(path: bytes, now: _State) -> _State:
     """The state of a file once it grew, or when it has had the time to since it was changed."""
     deadline = time.monotonic() + min(_SETTLED, now.changed / 1e9 + _SETTLED - time.time())
     while time.monotonic() < deadline:

@@ -17,7 +17,7 @@ from typing import get_args
 from wirefence.targets.effects.records import EffectKind, Observed
 from wirefence.targets.scratch import Scratch
 
-__all__ = ["Journal", "prepended"]
+__all__ = ["Journal", "prepend_path"]
 
 _ESCAPE = re.compile(rb"\\([\\tn])")
 _MEANING = {b"\\": b"\\", b"t": b"\t", b"n": b"\n"}
@@ -91,6 +91,6 @@ def _seconds(text: bytes) -> float | None:
         return None
 
 
-def prepended(first: str, rest: str | None, separator: str = ":") -> str:
+def prepend_path(first: str, rest: str | None, separator: str = ":") -> str:
     """A search path with ``first`` before what was there."""
     return f"{first}{separator}{rest}" if rest else first

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wirefence.targets.command.records import Launch
-from wirefence.targets.effects.environment import inherited, with_env
-from wirefence.targets.effects.journal import Journal, prepended
+from wirefence.targets.effects.environment import inherited_value, with_env
+from wirefence.targets.effects.journal import Journal, prepend_path
 from wirefence.targets.effects.records import Observed
 
 __all__ = ["NodeRequire"]
@@ -37,7 +37,9 @@ class NodeRequire:
 
     def wrap(self, launch: Launch) -> Launch:
         quoted = str(_HOOK).replace("\\", "\\\\").replace('"', '\\"')
-        options = prepended(f'--require "{quoted}"', inherited(launch, "NODE_OPTIONS"), " ")
+        options = prepend_path(
+            f'--require "{quoted}"', inherited_value(launch, "NODE_OPTIONS"), " "
+        )
         return with_env(
             launch, NODE_OPTIONS=options, WIREFENCE_NODE_JOURNAL=str(self._journal.path)
         )

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wirefence.targets.command.records import Launch
-from wirefence.targets.effects.environment import inherited, with_env
-from wirefence.targets.effects.journal import Journal, prepended
+from wirefence.targets.effects.environment import inherited_value, with_env
+from wirefence.targets.effects.journal import Journal, prepend_path
 from wirefence.targets.effects.records import Observed
 
 __all__ = ["PythonAudit"]
@@ -38,13 +38,13 @@ class PythonAudit:
         self._journal = Journal(self.name)
 
     def unavailable(self, launch: Launch) -> str:
-        option = _isolated(launch.argv)
+        option = _isolating_option(launch.argv)
         return f"{option} makes this Python ignore PYTHONPATH" if option else ""
 
     def wrap(self, launch: Launch) -> Launch:
         return with_env(
             launch,
-            PYTHONPATH=prepended(str(_FOLDER), inherited(launch, "PYTHONPATH")),
+            PYTHONPATH=prepend_path(str(_FOLDER), inherited_value(launch, "PYTHONPATH")),
             WIREFENCE_PYTHON_JOURNAL=str(self._journal.path),
         )
 
@@ -58,7 +58,7 @@ class PythonAudit:
         self._journal.close()
 
 
-def _isolated(argv: Sequence[str]) -> str:
+def _isolating_option(argv: Sequence[str]) -> str:
     """The option of a directly started Python that turns the hook off."""
     if not argv or not _PYTHON.match(Path(argv[0]).name):
         return ""

@@ -19,7 +19,7 @@ from pathlib import Path
 from wirefence.targets.command.records import Launch
 from wirefence.targets.effects.journal import Journal
 from wirefence.targets.effects.records import Observed
-from wirefence.targets.effects.strace_lines import CALLS, Lines, effect
+from wirefence.targets.effects.strace_lines import CALLS, Lines, effect_of_call
 
 __all__ = ["Strace"]
 
@@ -42,12 +42,12 @@ class Strace:
         self._started = False
 
     def unavailable(self, launch: Launch) -> str:  # noqa: ARG002 - the machine decides
-        return _trial()[1]
+        return _try_options()[1]
 
     def wrap(self, launch: Launch) -> Launch:
-        if not _startable(launch):  # the complaint shall be of the command, not of strace's
+        if not _can_start(launch):  # the complaint shall be of the command, not of strace's
             return launch
-        options, _ = _trial()
+        options, _ = _try_options()
         output = str(self._journal.path)
         return replace(launch, argv=("strace", *options, "-o", output, "--", *launch.argv))
 
@@ -60,7 +60,7 @@ class Strace:
         lines = self._journal.lines()
         self._started = self._started or bool(lines)
         offset = time.time() - time.monotonic()
-        effects = (effect(call) for call in self._lines.calls(lines))
+        effects = (effect_of_call(call) for call in self._lines.calls(lines))
         return [replace(seen, at=seen.at - offset) for seen in effects if seen is not None]
 
     def close(self) -> None:
@@ -68,7 +68,7 @@ class Strace:
 
 
 @functools.cache
-def _trial() -> tuple[tuple[str, ...], str]:
+def _try_options() -> tuple[tuple[str, ...], str]:
     """Options that work here, and why none do. Tried once: the machine does not change."""
     if shutil.which("strace") is None:
         return (), "strace is not installed"
@@ -76,13 +76,13 @@ def _trial() -> tuple[tuple[str, ...], str]:
     watched = ("-e", "trace=" + ",".join(f"?{name}" for name in CALLS))
     reason = ""
     for options in ((*_OPTIONS, "--seccomp-bpf", *watched), (*_OPTIONS, *watched)):
-        reason = _attempt(options)
+        reason = _run_strace(options)
         if not reason:
             return options, ""
     return (), reason
 
 
-def _attempt(options: Sequence[str]) -> str:
+def _run_strace(options: Sequence[str]) -> str:
     command = ["strace", *options, "-o", "/dev/null", "--", "true"]
     try:
         done = subprocess.run(  # noqa: S603 - our own words
@@ -96,7 +96,7 @@ def _attempt(options: Sequence[str]) -> str:
     return f"strace cannot trace here ({said[-1] if said else f'exit {done.returncode}'})"
 
 
-def _startable(launch: Launch) -> bool:
+def _can_start(launch: Launch) -> bool:
     command = launch.argv[0] if launch.argv else ""
     if "/" in command:
         program = (launch.cwd or Path()) / command

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from wirefence.targets.effects.records import EffectKind, Observed
 
-__all__ = ["CALLS", "Call", "Lines", "effect"]
+__all__ = ["CALLS", "Call", "Lines", "effect_of_call"]
 
 CALLS = {
     **dict.fromkeys(("execve", "execveat"), "exec"),
@@ -78,7 +78,7 @@ class Lines:
             yield Call(match[1].decode(), match[2], (match[4] or b"").decode(), at)
 
 
-def effect(call: Call) -> Observed | None:
+def effect_of_call(call: Call) -> Observed | None:
     """What a call did to the world, ``None`` for nothing.
 
     A refused connection is an effect, since the server did try; a file that could not be opened or

@@ -20,12 +20,17 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from wirefence.targets.environments.installers import Installer, Request, choose, full_disk
+from wirefence.targets.environments.installers import (
+    Installer,
+    Request,
+    choose_installer,
+    full_disk,
+)
 from wirefence.targets.environments.interpreters import Interpreter
-from wirefence.targets.environments.specs import Spec, normal
+from wirefence.targets.environments.specs import Spec, normalize_name
 from wirefence.targets.errors import TargetError
 
-__all__ = ["Environment", "default_cache", "environment"]
+__all__ = ["Environment", "default_cache", "get_environment"]
 
 _MARK = "environment.json"
 _SKIPPED = {".git", "__pycache__", ".venv", "target", "build", "dist", "node_modules"}
@@ -54,7 +59,7 @@ def default_cache() -> Path:
     return Path(given) if given else Path(base) / "wirefence" / "environments"
 
 
-def environment(spec: Spec, interpreter: Interpreter, cache: Path | None = None) -> Environment:
+def get_environment(spec: Spec, interpreter: Interpreter, cache: Path | None = None) -> Environment:
     """The environment for a specification, from the cache or built now. Raises TargetError.
 
     One that names no version is asked of the index each time, and kept under the version it gave.
@@ -62,11 +67,11 @@ def environment(spec: Spec, interpreter: Interpreter, cache: Path | None = None)
     folder = (cache or default_cache()).expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        content = _content(Path(spec.wanted)) if spec.source == "path" else ""
-        with _locked(folder, _key(spec, interpreter, content)) as (key, held):
+        content = _hash_content(Path(spec.wanted)) if spec.source == "path" else ""
+        with _lock_key(folder, _make_key(spec, interpreter, content)) as (key, held):
             lasting = spec.source == "path" or bool(spec.pinned)
-            known = _known(folder / key) if lasting else None
-            return known or _built(folder / key, held, spec, interpreter)
+            known = _find_known(folder / key) if lasting else None
+            return known or _build_environment(folder / key, held, spec, interpreter)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise full_disk(folder) from error
@@ -76,21 +81,23 @@ def environment(spec: Spec, interpreter: Interpreter, cache: Path | None = None)
         ) from error
 
 
-def _built(final: Path, held: int, spec: Spec, interpreter: Interpreter) -> Environment:
+def _build_environment(final: Path, held: int, spec: Spec, interpreter: Interpreter) -> Environment:
     part = final.with_name(f"{final.name}.part")
     shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
     try:
-        made = _fill(part, held, spec, interpreter, choose())
+        made = _fill_environment(part, held, spec, interpreter, choose_installer())
         if spec.source == "path" or spec.pinned:
-            return _kept(part, final, made)
+            return _keep_environment(part, final, made)
         exact = Spec("index", spec.name, f"=={made.version}")
-        with _locked(final.parent, _key(exact, interpreter, "")) as (key, _):
-            return _known(final.with_name(key)) or _kept(part, final.with_name(key), made)
+        with _lock_key(final.parent, _make_key(exact, interpreter, "")) as (key, _):
+            return _find_known(final.with_name(key)) or _keep_environment(
+                part, final.with_name(key), made
+            )
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _fill(
+def _fill_environment(
     part: Path, held: int, spec: Spec, interpreter: Interpreter, installer: Installer
 ) -> Environment:
     local = spec.source == "path"
@@ -99,13 +106,13 @@ def _fill(
     request = Request(target, label, spec.pinned, local)
     installer.create(part, interpreter, held)
     installer.install(part, request, interpreter, held)
-    name, version = _installed(part / "bin" / "python", spec)
+    name, version = _find_installed(part / "bin" / "python", spec)
     made = Environment(str(part / "bin" / "python"), name, version, installer.name)
     (part / _MARK).write_text(json.dumps(asdict(made)))
     return made
 
 
-def _installed(python: Path, spec: Spec) -> tuple[str, str]:
+def _find_installed(python: Path, spec: Spec) -> tuple[str, str]:
     """Name and version of what was installed; a local one is known by where it came from."""
     command = [str(python), "-I", "-c", _LIST]
     try:
@@ -114,12 +121,12 @@ def _installed(python: Path, spec: Spec) -> tuple[str, str]:
     except (subprocess.SubprocessError, ValueError) as error:
         raise TargetError("the new environment does not run", "try again") from error
     for name, version, url in rows:
-        if normal(name) == spec.name or (spec.source == "path" and url):
-            return normal(name), version
+        if normalize_name(name) == spec.name or (spec.source == "path" and url):
+            return normalize_name(name), version
     raise TargetError(f"{spec.name or spec.wanted} installed nothing that can be found by its name")
 
 
-def _kept(part: Path, final: Path, made: Environment) -> Environment:
+def _keep_environment(part: Path, final: Path, made: Environment) -> Environment:
     """Make it count: contents first, then the name, then the folder that holds the name."""
     _sync(part)
     shutil.rmtree(final, ignore_errors=True)  # one whose interpreter is gone
@@ -128,7 +135,7 @@ def _kept(part: Path, final: Path, made: Environment) -> Environment:
     return Environment(str(final / "bin" / "python"), made.library, made.version, made.installer)
 
 
-def _known(final: Path) -> Environment | None:
+def _find_known(final: Path) -> Environment | None:
     """What the cache holds under a name, if it is still fit to run."""
     python = final / "bin" / "python"
     try:
@@ -140,7 +147,7 @@ def _known(final: Path) -> Environment | None:
 
 
 @contextmanager
-def _locked(folder: Path, key: str) -> Iterator[tuple[str, int]]:
+def _lock_key(folder: Path, key: str) -> Iterator[tuple[str, int]]:
     """The key, held by one process at a time; lock files stay, so that all lock the same one."""
     held = os.open(folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -150,7 +157,7 @@ def _locked(folder: Path, key: str) -> Iterator[tuple[str, int]]:
         os.close(held)
 
 
-def _key(spec: Spec, interpreter: Interpreter, content: str) -> str:
+def _make_key(spec: Spec, interpreter: Interpreter, content: str) -> str:
     """A readable name that differs for each interpreter build, requirement and content."""
     wanted = re.sub(r"\s+", "", spec.wanted)
     runtime = (interpreter.executable, interpreter.build, interpreter.machine)
@@ -161,20 +168,20 @@ def _key(spec: Spec, interpreter: Interpreter, content: str) -> str:
     return f"{slug}-py{interpreter.version}-{digest}"
 
 
-def _content(path: Path) -> str:
+def _hash_content(path: Path) -> str:
     """A hash over a wheel or over the sources of a directory, by name and content."""
     found = hashlib.sha256()
-    for file in [path] if path.is_file() else sorted(_sources(path)):
+    for file in [path] if path.is_file() else sorted(_list_sources(path)):
         found.update(f"{file.relative_to(path.parent)}\0{file.stat().st_size}\0".encode())
         found.update(file.read_bytes())
     return found.hexdigest()
 
 
-def _sources(folder: Path) -> Iterator[Path]:
+def _list_sources(folder: Path) -> Iterator[Path]:
     for inner in folder.iterdir():
         if inner.is_dir() and not inner.is_symlink():
             if inner.name not in _SKIPPED and inner.suffix != ".egg-info":
-                yield from _sources(inner)
+                yield from _list_sources(inner)
         elif inner.is_file():
             yield inner
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from wirefence.targets.environments.interpreters import Interpreter
 from wirefence.targets.errors import TargetError
 
-__all__ = ["Installer", "Request", "choose", "full_disk"]
+__all__ = ["Installer", "Request", "choose_installer", "full_disk"]
 
 _SECONDS = 900.0
 _FULL = "No space left on device"
@@ -82,11 +82,11 @@ class Installer:
         else:
             bare = ["--without-pip"] if interpreter.installs_elsewhere else []
             command = [interpreter.executable, "-I", "-m", "venv", *bare, str(folder)]
-        code, said = _run(command, held)
+        code, said = _run_installer(command, held)
         if code:
             _raise_if_full(said, folder)
             raise TargetError(
-                f"{interpreter.executable} cannot make an environment: {_last(said)}",
+                f"{interpreter.executable} cannot make an environment: {_last_line(said)}",
                 "install its venv module (python3-venv on Debian), or uv",
             )
 
@@ -99,18 +99,18 @@ class Installer:
             if self.uv
             else [*pip, "install", "--retries", "2", "--no-compile"]
         )
-        code, said = _run([*start, request.target], held)
+        code, said = _run_installer([*start, request.target], held)
         if not code:
             return
         _raise_if_full(said, folder)
         if not self.uv and _ABSENT.search(said) and not _NETWORK.search(said):
             # pip says why it passed over a release only when asked to say everything.
             look = ["download", "--no-deps", "--only-binary=:all:", "-vv", "--dest", str(folder)]
-            said += _passed_over(_run([*pip, *look, request.target], held)[1], request)
-        raise _explained(said, request, interpreter, self)
+            said += _passed_over(_run_installer([*pip, *look, request.target], held)[1], request)
+        raise _explain_failure(said, request, interpreter, self)
 
 
-def choose() -> Installer:
+def choose_installer() -> Installer:
     """Take uv where it is on PATH, unless ``$WIREFENCE_INSTALLER`` is ``pip``."""
     wanted = os.environ.get("WIREFENCE_INSTALLER", "")
     if wanted not in ("", "pip", "uv"):
@@ -139,7 +139,7 @@ def _pip(python: str, interpreter: Interpreter) -> list[str]:
     return [*start, "--disable-pip-version-check", "--no-input"]
 
 
-def _run(command: list[str], held: int) -> tuple[int, str]:
+def _run_installer(command: list[str], held: int) -> tuple[int, str]:
     """Exit code and everything that was said. The child keeps the lock while it lives."""
     try:
         done = subprocess.run(  # noqa: S603 - an installer with words of ours and the requirement
@@ -170,7 +170,7 @@ def _passed_over(said: str, request: Request) -> str:
     return "\n" + "\n".join(line for line in lines if "Skipping link" in line)
 
 
-def _explained(
+def _explain_failure(
     said: str, request: Request, interpreter: Interpreter, installer: Installer
 ) -> TargetError:
     """The sentence for a failed installation, from the installer's output."""
@@ -189,7 +189,7 @@ def _explained(
     if _BUILD.search(said):
         no_wheel = "" if request.local else f"{what} has no wheel for {where} and "
         return TargetError(
-            f"{no_wheel}building {'it' if no_wheel else what} failed: {_reason(said)}",
+            f"{no_wheel}building {'it' if no_wheel else what} failed: {_find_reason(said)}",
             "choose a version or a Python with a wheel, or install what the build lacks",
         )
     if _TAGS.search(said):
@@ -198,8 +198,8 @@ def _explained(
             "name another Python with --python",
         )
     if _ABSENT.search(said):
-        return _absent(said, request, installer)
-    return TargetError(f"{installer.name} could not install {what}: {_reason(said)}")
+        return _explain_absence(said, request, installer)
+    return TargetError(f"{installer.name} could not install {what}: {_find_reason(said)}")
 
 
 def _other_python(said: str, request: Request) -> bool:
@@ -209,7 +209,7 @@ def _other_python(said: str, request: Request) -> bool:
     return bool((version and re.search(skipped, flat)) or re.search(refused, flat))
 
 
-def _absent(said: str, request: Request, installer: Installer) -> TargetError:
+def _explain_absence(said: str, request: Request, installer: Installer) -> TargetError:
     offered = _OFFERED.search(said)
     versions = [v.strip() for v in offered.group(1).split(",")] if offered else []
     if "none" in versions or re.search(r"not found in the package registry", said):
@@ -222,11 +222,11 @@ def _absent(said: str, request: Request, installer: Installer) -> TargetError:
     return TargetError(f"there is no {request.label} (tried with {installer.name})", hint)
 
 
-def _reason(said: str) -> str:
+def _find_reason(said: str) -> str:
     found = [line.strip() for line in _REASON.findall(said) if not _EMPTY_REASON.search(line)]
-    return found[0][:200] if found else _last(said)
+    return found[0][:200] if found else _last_line(said)
 
 
-def _last(said: str) -> str:
+def _last_line(said: str) -> str:
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return lines[-1][:200] if lines else "it said nothing"

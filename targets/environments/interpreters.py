@@ -19,7 +19,7 @@ from pathlib import Path
 
 from wirefence.targets.errors import TargetError
 
-__all__ = ["Interpreter", "find"]
+__all__ = ["Interpreter", "find_interpreter"]
 
 _VERSION = re.compile(r"(?:python)?(\d+(?:\.\d+){0,2})")
 _ASK = """
@@ -61,26 +61,28 @@ class Interpreter:
         return _numbers(self.pip)[:2] >= [22, 3]
 
 
-def find(wanted: str | None) -> Interpreter:
+def find_interpreter(wanted: str | None) -> Interpreter:
     """The interpreter for a version (``3.8``, ``python3.8``), a name, or a path; None for this one.
 
     Versions are looked for on PATH, among those of pyenv and those of uv. Raises TargetError.
     """
     if wanted is None:
-        return _supported(_known(sys.executable), "this Python")
+        return _require_supported(_known(sys.executable), "this Python")
     version = _VERSION.fullmatch(wanted)
-    candidates = _candidates(version.group(1)) if version else iter([_named(wanted)])
+    candidates = _list_candidates(version.group(1)) if version else iter([_find_named(wanted)])
     for executable in candidates:
-        found = _ask(executable) if executable else None
-        if found is not None and (version is None or _matches(found.version, version.group(1))):
-            return _supported(found, wanted)
+        found = _ask_interpreter(executable) if executable else None
+        if found is not None and (
+            version is None or _matches_version(found.version, version.group(1))
+        ):
+            return _require_supported(found, wanted)
     if version is None:
         raise TargetError(f"{wanted} is no Python interpreter that runs here", _HINT)
     tried = f"python{_minor(version.group(1))} on PATH, pyenv" + (" and uv" if _uv() else "")
     raise TargetError(f"no Python {version.group(1)} was found; tried {tried}", _HINT)
 
 
-def _candidates(version: str) -> Iterator[str | None]:
+def _list_candidates(version: str) -> Iterator[str | None]:
     yield sys.executable
     yield shutil.which(f"python{_minor(version)}")
     roots = {os.environ.get("PYENV_ROOT", ""), str(Path.home() / ".pyenv")} - {""}
@@ -104,7 +106,7 @@ def _found_by(uv: str, version: str) -> str | None:
     return os.fsdecode(asked.stdout.strip()) or None
 
 
-def _named(name: str) -> str | None:
+def _find_named(name: str) -> str | None:
     path = Path(name).expanduser()
     return str(path.absolute()) if path.is_file() else shutil.which(name)
 
@@ -121,12 +123,12 @@ def _numbers(text: str) -> list[int]:
     return [int(digits) for digits in re.findall(r"\d+", text)]
 
 
-def _matches(version: str, wanted: str) -> bool:
+def _matches_version(version: str, wanted: str) -> bool:
     return _numbers(version)[: wanted.count(".") + 1] == _numbers(wanted)
 
 
 @cache
-def _ask(executable: str) -> Interpreter | None:
+def _ask_interpreter(executable: str) -> Interpreter | None:
     try:
         asked = subprocess.run(  # noqa: S603 - an interpreter that the user named or has on PATH
             [executable, "-I", "-c", _ASK],
@@ -141,13 +143,13 @@ def _ask(executable: str) -> Interpreter | None:
 
 
 def _known(executable: str) -> Interpreter:
-    found = _ask(executable)
+    found = _ask_interpreter(executable)
     if found is None:
         raise TargetError(f"{executable} does not run", _HINT)
     return found
 
 
-def _supported(found: Interpreter, wanted: str) -> Interpreter:
+def _require_supported(found: Interpreter, wanted: str) -> Interpreter:
     if tuple(_numbers(found.version)[:2]) < _OLDEST:
         raise TargetError(
             f"{wanted} is {found.label}, and a worker needs Python 3.8 or later",

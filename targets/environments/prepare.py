@@ -11,11 +11,11 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from wirefence.targets.environments.cache import environment
-from wirefence.targets.environments.interpreters import Interpreter, find
+from wirefence.targets.environments.cache import get_environment
+from wirefence.targets.environments.interpreters import Interpreter, find_interpreter
 from wirefence.targets.environments.process import Worker
 from wirefence.targets.environments.sides import DEFAULT, Program, Side
-from wirefence.targets.environments.specs import Spec, module_of, parse
+from wirefence.targets.environments.specs import Spec, module_of, parse_spec
 from wirefence.targets.errors import TargetError
 
 __all__ = ["prepare"]
@@ -34,25 +34,27 @@ def prepare(spec: str, *, python: str | None = None, cache: Path | None = None) 
 
     Raises TargetError where there is no such thing, or it cannot be installed or started.
     """
-    asked = parse(spec)
+    asked = parse_spec(spec)
     if asked.source == "node":
-        return _side(spec, _node(asked.option), {})
-    interpreter = find(asked.python or python)
+        return _make_side(spec, _prepare_node(asked.option), {})
+    interpreter = find_interpreter(asked.python or python)
     if asked.source == "standard":
         command = (interpreter.executable, "-I", "-S", _WORKER)
-        return _side(spec, Program(command, "json", "", asked.option), {})
+        return _make_side(spec, Program(command, "json", "", asked.option), {})
     if _installed_here(asked, interpreter):
-        return _installed(spec, sys.executable, asked.name, asked.option, "none: it was here")
-    made = environment(asked, interpreter, cache)
-    return _installed(spec, made.python, made.library, asked.option, made.installer)
+        return _prepare_installed(
+            spec, sys.executable, asked.name, asked.option, "none: it was here"
+        )
+    made = get_environment(asked, interpreter, cache)
+    return _prepare_installed(spec, made.python, made.library, asked.option, made.installer)
 
 
-def _installed(spec: str, python: str, name: str, option: str, installer: str) -> Side:
+def _prepare_installed(spec: str, python: str, name: str, option: str, installer: str) -> Side:
     program = Program((python, "-I", _WORKER), module_of(name), name, option)
-    return _side(spec, program, {"installer": installer})
+    return _make_side(spec, program, {"installer": installer})
 
 
-def _node(option: str) -> Program:
+def _prepare_node(option: str) -> Program:
     node = shutil.which("node")
     if node is None:
         raise TargetError("there is no node on PATH", "install Node.js, or leave this side out")
@@ -71,7 +73,7 @@ def _installed_here(asked: Spec, interpreter: Interpreter) -> bool:
         return False
 
 
-def _side(name: str, program: Program, extra: dict[str, str]) -> Side:
+def _make_side(name: str, program: Program, extra: dict[str, str]) -> Side:
     worker = Worker(program, DEFAULT)
     worker.close()
     facts = worker.facts

@@ -25,8 +25,8 @@ from wirefence.targets.environments.protocol import (
     Request,
     Silent,
     digest_of,
-    facts,
-    observations,
+    parse_facts,
+    parse_observations,
 )
 from wirefence.targets.environments.records import Context, Facts, Observation, Program, Usage
 from wirefence.targets.errors import TargetError
@@ -202,7 +202,7 @@ class Pending:
         if not 0 < reply.count <= most or not whole:
             raise Garbled
         if self._request.operation != b"d":
-            observations(reply)
+            parse_observations(reply)
 
     def _end(self, error: Silent | Broken) -> None:
         process = self._worker._alive()
@@ -213,7 +213,7 @@ class Pending:
 
 
 def _seen(part: Reply | Observation) -> list[Observation]:
-    return [part] if isinstance(part, Observation) else observations(part)
+    return [part] if isinstance(part, Observation) else parse_observations(part)
 
 
 def _total(parts: Sequence[Reply | Observation]) -> int:
@@ -249,7 +249,7 @@ class _Process:
         assert self._popen.stdout is not None
         self.channel = Channel(self._popen.stdin.fileno(), self._popen.stdout.fileno())
         try:
-            self.facts = facts(self.channel.frame(_START_SECONDS))
+            self.facts = parse_facts(self.channel.frame(_START_SECONDS))
         except ValueError as error:
             self.end()
             raise TargetError(f"a worker of {command[0]} cannot work: {error}", _HINT) from error

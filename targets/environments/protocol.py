@@ -28,8 +28,8 @@ __all__ = [
     "Request",
     "Silent",
     "digest_of",
-    "facts",
-    "observations",
+    "parse_facts",
+    "parse_observations",
 ]
 
 PROTOCOL = 1
@@ -142,7 +142,7 @@ def _wait(poll: select.poll, end: float) -> None:
         raise Silent
 
 
-def observations(reply: Reply) -> list[Observation]:
+def parse_observations(reply: Reply) -> list[Observation]:
     """The records of a reply. Raises Garbled where they are none."""
     found, body, at = [], reply.body, 0
     try:
@@ -169,7 +169,7 @@ def digest_of(seen: Observation, *, named: bool = True) -> bytes:
     return _CODES[seen.kind] + sha256(content).digest()[: DIGEST - 1]
 
 
-def facts(body: bytes) -> Facts:
+def parse_facts(body: bytes) -> Facts:
     """What the first frame of a worker says. Raises ValueError with what is wrong with it."""
     hello = json.loads(body)
     if not isinstance(hello, dict):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from wirefence.targets.environments.mined import mined
+from wirefence.targets.environments.mined import mine_strings
 from wirefence.targets.environments.process import Worker
 from wirefence.targets.environments.records import Context, Facts, Program
 
@@ -54,4 +54,4 @@ class Side:
 
     def strings(self) -> list[bytes]:
         """Names and words found in the library's own files, most promising first."""
-        return mined(self.facts.files)
+        return mine_strings(self.facts.files)

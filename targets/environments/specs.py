@@ -13,7 +13,7 @@ from typing import Literal
 
 from wirefence.targets.errors import TargetError
 
-__all__ = ["Spec", "module_of", "normal", "parse"]
+__all__ = ["Spec", "module_of", "normalize_name", "parse_spec"]
 
 Source = Literal["standard", "index", "path", "node"]
 
@@ -49,7 +49,7 @@ class Spec:
         return found.group(1) if found and self.source == "index" else ""
 
 
-def parse(text: str) -> Spec:
+def parse_spec(text: str) -> Spec:
     """Take a specification apart. Raises TargetError for one that is none."""
     text = text.strip()
     option = ""
@@ -64,11 +64,11 @@ def parse(text: str) -> Spec:
     if text.startswith("python:"):
         return Spec("standard", python=text.removeprefix("python:"), option=option)
     if _looks_like_a_path(text):
-        return _local(text, option)
+        return _parse_local(text, option)
     found = _REQUIREMENT.fullmatch(text)
     if found is None:
         raise TargetError(f"{text!r} is no library to compare", _FORMS)
-    name = normal(found.group(1))
+    name = normalize_name(found.group(1))
     if name == "json":
         raise TargetError(
             "json comes with Python and has no versions of its own", "use python:3.13"
@@ -80,7 +80,7 @@ def _looks_like_a_path(text: str) -> bool:
     return text.endswith(".whl") or "/" in text or text in (".", "..") or text.startswith("~")
 
 
-def _local(text: str, option: str) -> Spec:
+def _parse_local(text: str, option: str) -> Spec:
     path = Path(text).expanduser()
     if not path.exists():
         raise TargetError(f"there is no {text}", "check the path of the wheel or directory")
@@ -93,7 +93,7 @@ def _local(text: str, option: str) -> Spec:
     return Spec("path", wanted=str(path.resolve()), option=option)
 
 
-def normal(name: str) -> str:
+def normalize_name(name: str) -> str:
     """The name of a distribution as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 

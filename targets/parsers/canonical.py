@@ -62,16 +62,16 @@ def decode(encoded: bytes) -> object:
 _SHOWN = 200
 
 
-def describe(encoded: bytes) -> str:
+def describe_value(encoded: bytes) -> str:
     """A short text for people of what `encode` wrote; only its size where it is too deep."""
     try:
-        text = "".join(_beginning(decode(encoded)))
+        text = "".join(_pieces_to_limit(decode(encoded)))
     except (ValueError, RecursionError):  # deeper than marshal or repr goes, or digits beyond str()
         return f"a value of {len(encoded):,} bytes"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def _beginning(value: object) -> Iterator[str]:
+def _pieces_to_limit(value: object) -> Iterator[str]:
     """The pieces of ``repr(value)``, until there are more than enough of them."""
     length = 0
     for piece in _pieces(value):

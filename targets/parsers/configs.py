@@ -21,7 +21,7 @@ from typing import Any
 
 from wirefence.targets.parsers.prescan import PrescanError, behind_prescan
 from wirefence.targets.parsers.pure import pure_simplejson
-from wirefence.targets.parsers.typed import plain, typed_msgspec, typed_pydantic
+from wirefence.targets.parsers.typed import to_plain_floats, typed_msgspec, typed_pydantic
 
 __all__ = [
     "BY_NAME",
@@ -323,12 +323,12 @@ def _jiter() -> list[ParserConfig]:
         row(
             "jiter[decimal]",
             options="float_mode='decimal', then float()",
-            parse=lambda raw: plain(read(raw, float_mode="decimal")),
+            parse=lambda raw: to_plain_floats(read(raw, float_mode="decimal")),
         ),
         row(
             "jiter[lossless]",
             options="float_mode='lossless-float', then float()",
-            parse=lambda raw: plain(read(raw, float_mode="lossless-float")),
+            parse=lambda raw: to_plain_floats(read(raw, float_mode="lossless-float")),
         ),
         row(
             "jiter[strict]",

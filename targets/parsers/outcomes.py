@@ -14,7 +14,7 @@ from wirefence.targets.parsers.canonical import encode
 from wirefence.targets.parsers.configs import ParserConfig
 from wirefence.targets.records import Outcome
 
-__all__ = ["DEPTH", "at_depth", "dangerous", "outcome", "outcomes"]
+__all__ = ["DEPTH", "at_depth", "is_dangerous", "outcome_of", "outcomes_of"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +25,7 @@ DEPTH = 1_000
 _BRACKETS = 900
 
 
-def dangerous(raw: bytes) -> bool:
+def is_dangerous(raw: bytes) -> bool:
     """Whether a document nests so deeply that it may overflow a stack: run it elsewhere.
 
     A strict configuration never gets that far: its prescan counts the brackets first.
@@ -33,12 +33,12 @@ def dangerous(raw: bytes) -> bool:
     return len(raw) > _BRACKETS and raw.count(b"[") + raw.count(b"{") > _BRACKETS
 
 
-def outcome(config: ParserConfig, raw: bytes) -> Outcome:
+def outcome_of(config: ParserConfig, raw: bytes) -> Outcome:
     """What one configuration makes of one document."""
-    return outcomes((config,), raw)[0]
+    return outcomes_of((config,), raw)[0]
 
 
-def outcomes(configs: Sequence[ParserConfig], raw: bytes) -> list[Outcome]:
+def outcomes_of(configs: Sequence[ParserConfig], raw: bytes) -> list[Outcome]:
     """What each configuration makes of one document, in order.
 
     Any exception is an outcome, also those that are no ``Exception`` (a panic of a Rust library);

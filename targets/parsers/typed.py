@@ -10,17 +10,17 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ["plain", "typed_msgspec", "typed_pydantic"]
+__all__ = ["to_plain_floats", "typed_msgspec", "typed_pydantic"]
 
 Read = Callable[[bytes], object]
 
 
-def plain(value: Any) -> object:
+def to_plain_floats(value: Any) -> object:
     """``value`` with every decimal or lossless float as a float; its nesting must fit the stack."""
     if type(value) is list:
-        return [plain(item) for item in value]
+        return [to_plain_floats(item) for item in value]
     if type(value) is dict:
-        return {name: plain(member) for name, member in value.items()}
+        return {name: to_plain_floats(member) for name, member in value.items()}
     return value if isinstance(value, str | int | None) else float(value)
 
 

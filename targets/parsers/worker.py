@@ -27,7 +27,7 @@ from typing import BinaryIO
 
 from wirefence.targets.errors import TargetError
 from wirefence.targets.parsers.configs import BY_NAME, Parse, ParserConfig
-from wirefence.targets.parsers.outcomes import at_depth, outcome
+from wirefence.targets.parsers.outcomes import at_depth, outcome_of
 from wirefence.targets.records import Outcome
 
 __all__ = ["isolated_outcomes"]
@@ -177,7 +177,7 @@ def _serve(source: BinaryIO, sink: BinaryIO, *, small_stack: bool) -> None:
             config = BY_NAME[name]
             if small_stack:
                 config = replace(config, parse=partial(_in_thread, config.parse))
-            seen = outcome(config, raw)
+            seen = outcome_of(config, raw)
             answer = marshal.dumps((seen.kind, seen.value, seen.error), 2)
             sink.write(_SIZE.pack(len(answer)) + answer)
             sink.flush()

@@ -13,7 +13,7 @@ from tests.crashes.conftest import Git, Wirefence, filed, noisy
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.scan import scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 
 FINDINGS = Path(".wirefence/findings")
 
@@ -58,7 +58,7 @@ def test_what_is_known_is_refused(here, git: Git, wirefence: Wirefence):
 
 
 def test_what_does_not_replay_is_refused(here, git: Git, wirefence: Wirefence):
-    found = finding("agreement", "agree-accept", "parser:ujson", "accepts: nan", "x")
+    found = make_finding("agreement", "agree-accept", "parser:ujson", "accepts: nan", "x")
     Store(here / FINDINGS).save_finding(found, case_from_bytes(b"1"), versions={})
     ran = wirefence("crashes", "commit")
     assert ran.code == 1

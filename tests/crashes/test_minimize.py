@@ -24,7 +24,7 @@ from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.metadata import make_metadata
 from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 from wirefence.targets.errors import TargetError
 
 
@@ -57,7 +57,7 @@ def test_a_fault_of_a_gateway_keeps_its_signature(here: Path):
 
 def test_a_case_that_kills_the_process_is_minimized(here: Path):
     case = case_from_bytes(noisy(b"PIPOISONOISE\n", 4))
-    found = finding("liveness", "live-crash", "suspect:kills", "exit 9", "died")
+    found = make_finding("liveness", "live-crash", "suspect:kills", "exit 9", "died")
     metadata = make_metadata(found, case, versions={})
     entry = Entry(Store(here / "f").write_reproducer(metadata, case.data), metadata, case)
     done = minimized(entry)
@@ -66,7 +66,7 @@ def test_a_case_that_kills_the_process_is_minimized(here: Path):
 
 def test_a_flaky_fault_is_run_often_enough(here: Path):
     case = case_from_bytes(b"some\nPOISON here\nlines\n")
-    found = finding(
+    found = make_finding(
         "non-action", "act-unfounded", "suspect:flaky/close", "action name never sent", ""
     )
     metadata = make_metadata(found, case, versions={})
@@ -102,13 +102,15 @@ def test_two_findings_of_one_fault_are_merged(here: Path):
 def test_a_finding_that_is_gone_is_left_as_it_was(here: Path, wirefence: Wirefence):
     entry = filed(here / "f", b"[NaN]", "parser:ujson", "nan")
     gone = make_metadata(
-        finding("reply", "reply-code", "planted:healthy-not", "k", "s"), entry.case, versions={}
+        make_finding("reply", "reply-code", "planted:healthy-not", "k", "s"),
+        entry.case,
+        versions={},
     )
     path = Store(here / "g").write_reproducer(gone, entry.case.data)
     with pytest.raises(TargetError, match="healthy-not"):
         wirefence("minimize", str(path))
     other = make_metadata(
-        finding("reply", "reply-code", "parser:ujson", "k", "s"), entry.case, versions={}
+        make_finding("reply", "reply-code", "parser:ujson", "k", "s"), entry.case, versions={}
     )
     path = Store(here / "g").write_reproducer(other, entry.case.data)
     ran = wirefence("minimize", str(path))
@@ -175,7 +177,7 @@ def test_replay_says_what_became_of_each(here: Path, wirefence: Wirefence):
 
 def test_an_open_fault_that_is_gone_asks_to_be_marked(here: Path, wirefence: Wirefence):
     case = case_from_bytes(b"[1]")
-    found = finding("agreement", "agree-accept", "parser:ujson", "accepts: nan", "x")
+    found = make_finding("agreement", "agree-accept", "parser:ujson", "accepts: nan", "x")
     Store(here / "crashes").save_finding(found, case, versions={"ujson": "0.1"})
     ran = wirefence("replay")
     assert ran.code == 1
@@ -195,7 +197,7 @@ def test_what_cannot_be_run_is_an_error_and_exits_2(here: Path, wirefence: Wiref
     case = case_from_bytes(b"[1]")
     for target in ("parser:none", "nothing:here", "planted:none"):
         Store(here / "crashes").save_finding(
-            finding("reply", "r", target, "k", "s"), case, versions={}
+            make_finding("reply", "r", target, "k", "s"), case, versions={}
         )
     ran = wirefence("replay")
     assert (ran.code, ran.out.count("ERROR")) == (2, 3)

@@ -22,13 +22,13 @@ from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.metadata import Status, make_metadata
 from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
-from wirefence.oracles.records import Finding, finding
+from wirefence.oracles.records import Finding, make_finding
 
 CRASHES, FINDINGS = Path("crashes"), Path(".wirefence/findings")
 
 
 def put(folder: Path, data: bytes, status: Status = "open", kind: str = "kind") -> Entry:
-    found = finding("reply", "reply-code", "planted:x", kind, "said")
+    found = make_finding("reply", "reply-code", "planted:x", kind, "said")
     case = case_from_bytes(data)
     metadata = make_metadata(found, case, versions={}, status=status)
     return Entry(Store(folder).write_reproducer(metadata, data), metadata, case)
@@ -158,7 +158,7 @@ def test_a_fixed_fault_is_filed_by_hand_again_by_other_bytes_only(here, wirefenc
 
 def test_a_symptom_of_a_fixed_fault_is_no_symptom_of_a_known_one():
     def entry(oracle: str, rule: str, data: bytes, status: Status) -> Entry:
-        found = finding(oracle, rule, "planted:takes-byte-order-mark", "utf8-bom", "said")
+        found = make_finding(oracle, rule, "planted:takes-byte-order-mark", "utf8-bom", "said")
         case = case_from_bytes(data)
         return Entry(
             Path(f"{rule}.frame"), make_metadata(found, case, versions={}, status=status), case

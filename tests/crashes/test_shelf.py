@@ -22,14 +22,14 @@ from wirefence.fuzz.store.redaction import HIDDEN
 from wirefence.fuzz.store.scan import find_entries, scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.fuzz.store.typed_records import as_content, decode_record
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 from wirefence.targets.command.records import Launch
 
 DATA = b'{"a":1}\n'
 
 
 def put(folder: Path, kind: str = "kind", data: bytes = DATA, target: str = "planted:x") -> Path:
-    found = finding("reply", "reply-code", target, kind, "said")
+    found = make_finding("reply", "reply-code", target, kind, "said")
     return Store(folder).save_finding(found, case_from_bytes(data), versions={"x": "1"})
 
 
@@ -148,7 +148,7 @@ def test_replaced_bytes_are_described_at_every_moment(tmp_path, monkeypatch):
 
 
 def test_metadata_survives_being_written_and_read():
-    found = finding("reply", "reply-code", "planted:\x1b[31m", "k", "é\u2028")
+    found = make_finding("reply", "reply-code", "planted:\x1b[31m", "k", "é\u2028")
     said = make_metadata(
         found, case_from_bytes(DATA), versions={"a": "1"}, launch=Launch(("x", "-v"))
     )
@@ -211,7 +211,9 @@ def test_prune_takes_only_what_is_kept_elsewhere(here, wirefence: Wirefence):
 
 def test_hostile_content_is_shown_escaped_and_cut(here, wirefence: Wirefence):
     data = b"\x1b]0;owned\x07<script>\xe2\x80\xae\n" + b"A" * 2_000_000
-    found = finding("reply", "reply-code", "planted:\x1b[31m" + "x" * 9_000, "k", "<b>|\x1b[5m")
+    found = make_finding(
+        "reply", "reply-code", "planted:\x1b[31m" + "x" * 9_000, "k", "<b>|\x1b[5m"
+    )
     path = Store(here / "crashes").save_finding(found, case_from_bytes(data), versions={})
     for words in (("show", str(path)), ("list",), ("list", "--format", "json")):
         said = wirefence("crashes", *words).out

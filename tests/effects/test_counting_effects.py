@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.effects.driving import PYTHON, drive
-from wirefence.targets.effects.counting import counts, normalized, settled, surplus
+from wirefence.targets.effects.counting import (
+    count_effects,
+    count_surplus,
+    normalize_effect,
+    normalize_text,
+)
 from wirefence.targets.effects.records import EffectKind, Observed
 
 
@@ -29,7 +34,7 @@ def seen(detail: bytes, kind: EffectKind = "write") -> Observed:
     ],
 )
 def test_names_that_are_new_each_time_are_equal(one: bytes, other: bytes) -> None:
-    assert normalized(seen(one)) == normalized(seen(other))
+    assert normalize_effect(seen(one)) == normalize_effect(seen(other))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +51,7 @@ def test_names_that_are_new_each_time_are_equal(one: bytes, other: bytes) -> Non
     ],
 )
 def test_other_names_are_not(one: bytes, other: bytes) -> None:
-    assert normalized(seen(one)) != normalized(seen(other))
+    assert normalize_effect(seen(one)) != normalize_effect(seen(other))
 
 
 @pytest.mark.parametrize(
@@ -60,14 +65,14 @@ def test_other_names_are_not(one: bytes, other: bytes) -> None:
     ],
 )
 def test_what_interpreters_do_by_themselves_counts_as_nothing(detail: bytes) -> None:
-    assert normalized(seen(detail)) is None
-    assert normalized(seen(b"/srv" + detail.replace(b"__pycache__", b"cache"))) is not None
+    assert normalize_effect(seen(detail)) is None
+    assert normalize_effect(seen(b"/srv" + detail.replace(b"__pycache__", b"cache"))) is not None
 
 
 def test_action_names_are_equal_and_the_control_is_subtracted() -> None:
-    case = counts([seen(b"/x/one"), seen(b"/x/one"), seen(b"/x/a1b"), seen(b"/y")], ["a1b"])
-    control = counts([seen(b"/x/one"), seen(b"/x/c2d")], ["c2d"])
-    extra = surplus(case, control)
+    case = count_effects([seen(b"/x/one"), seen(b"/x/one"), seen(b"/x/a1b"), seen(b"/y")], ["a1b"])
+    control = count_effects([seen(b"/x/one"), seen(b"/x/c2d")], ["c2d"])
+    extra = count_surplus(case, control)
     assert {(kind, detail): n for (_, kind, detail), n in extra.items()} == {
         ("write", b"/x/one"): 1,
         ("write", b"/y"): 1,
@@ -76,11 +81,11 @@ def test_action_names_are_equal_and_the_control_is_subtracted() -> None:
 
 def test_a_server_that_acts_without_a_name_is_given_away_by_the_count(tmp_path: Path) -> None:
     names = ["python"]
-    control = counts(drive(PYTHON, names, ["idle a1", "fill a2"], tmp_path).effects)
-    case = counts(drive(PYTHON, names, ["fill a1", "fill a2"], tmp_path).effects)
-    assert [kind[1] for kind in surplus(case, control)] == ["write"]
-    assert surplus(control, case) == {}
+    control = count_effects(drive(PYTHON, names, ["idle a1", "fill a2"], tmp_path).effects)
+    case = count_effects(drive(PYTHON, names, ["fill a1", "fill a2"], tmp_path).effects)
+    assert [kind[1] for kind in count_surplus(case, control)] == ["write"]
+    assert count_surplus(control, case) == {}
 
 
 def test_settled_keeps_words() -> None:
-    assert settled(b"listening on port 8080 since 12:30") == b"listening on port # since #:#"
+    assert normalize_text(b"listening on port 8080 since 12:30") == b"listening on port # since #:#"

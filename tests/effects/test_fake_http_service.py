@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from wirefence.targets.command.records import Launch
-from wirefence.targets.effects.available import recorders
+from wirefence.targets.effects.available import choose_recorders
 from wirefence.targets.effects.fake_http import BASE_URL, FakeHttp
 
 
@@ -75,7 +75,7 @@ def test_variables_point_to_the_service_and_exceptions_are_taken_away(service: F
 
 
 def test_a_launcher_that_fetches_its_server_is_not_sent_through_the_proxy(tmp_path: Path) -> None:
-    [service] = recorders(Launch(("npx", "-y", "x"), {}, tmp_path), ["http"])
+    [service] = choose_recorders(Launch(("npx", "-y", "x"), {}, tmp_path), ["http"])
     env = service.wrap(Launch(("npx",))).env
     service.close()
     assert BASE_URL in env

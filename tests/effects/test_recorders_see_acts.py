@@ -10,7 +10,7 @@ import pytest
 from tests.effects.driving import NODE, NONCE, PYTHON, Seen, drive, needs_node
 from wirefence.targets.command.records import Launch
 from wirefence.targets.effects import available
-from wirefence.targets.effects.available import NAMES, Recording, recorders
+from wirefence.targets.effects.available import NAMES, Recording, choose_recorders
 from wirefence.targets.effects.files import FileRecorder
 from wirefence.targets.effects.strace import Strace
 from wirefence.targets.errors import TargetError
@@ -113,12 +113,12 @@ def test_a_fetch_is_seen_by_its_address_and_at_the_service_with_its_body(tmp_pat
 
 def test_recorders_come_strongest_first_and_can_be_chosen(tmp_path: Path) -> None:
     launch = Launch(PYTHON, cwd=tmp_path)
-    usable = recorders(launch)
+    usable = choose_recorders(launch)
     names = [recorder.name for recorder in usable]
     assert names == [name for name in NAMES if name in names]
     assert {"files", "http", "ssh", "python", "node"} <= set(names)
     assert all(recorder.blind for recorder in usable)
-    chosen = recorders(launch, ["python", "files"])
+    chosen = choose_recorders(launch, ["python", "files"])
     assert [recorder.name for recorder in chosen] == ["files", "python"]
     for recorder in (*usable, *chosen):
         recorder.close()
@@ -127,7 +127,7 @@ def test_recorders_come_strongest_first_and_can_be_chosen(tmp_path: Path) -> Non
 
 def test_an_unknown_recorder_is_named_with_the_known_ones() -> None:
     with pytest.raises(TargetError) as caught:
-        recorders(Launch(PYTHON), ["ptrace"])
+        choose_recorders(Launch(PYTHON), ["ptrace"])
     assert str(caught.value).startswith("there is no effect recorder 'ptrace'; choose from files, ")
 
 

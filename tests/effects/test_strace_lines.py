@@ -6,14 +6,14 @@ import pytest
 
 from wirefence.targets.command.records import Launch
 from wirefence.targets.effects.strace import Strace
-from wirefence.targets.effects.strace_lines import Lines, effect
+from wirefence.targets.effects.strace_lines import Lines, effect_of_call
 
 HEAD = b"7 1700000000.5 "
 
 
 def read(*lines: bytes) -> list[tuple[str, bytes]]:
     calls = Lines().calls(lines)
-    return [(seen.kind, seen.detail) for call in calls if (seen := effect(call))]
+    return [(seen.kind, seen.detail) for call in calls if (seen := effect_of_call(call))]
 
 
 @pytest.mark.parametrize(

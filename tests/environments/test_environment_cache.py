@@ -93,13 +93,13 @@ def test_a_killed_run_leaves_nothing_that_counts(wheel, tmp_path):
 
 
 def test_nobody_builds_beside_an_installer_that_outlived_its_run(tmp_path):
-    with module._locked(tmp_path, "key") as (_, held):
+    with module._lock_key(tmp_path, "key") as (_, held):
         orphan = subprocess.Popen(["sleep", "60"], pass_fds=(held,))
     with (tmp_path / "key.lock").open("rb") as other, pytest.raises(BlockingIOError):
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     orphan.kill()
     orphan.wait()
-    with module._locked(tmp_path, "key"):
+    with module._lock_key(tmp_path, "key"):
         pass
 
 

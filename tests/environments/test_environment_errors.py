@@ -10,8 +10,8 @@ import stat
 import pytest
 
 from wirefence.targets.environments import prepare
-from wirefence.targets.environments.installers import Installer, Request, _explained
-from wirefence.targets.environments.interpreters import find
+from wirefence.targets.environments.installers import Installer, Request, _explain_failure
+from wirefence.targets.environments.interpreters import find_interpreter
 from wirefence.targets.errors import TargetError
 
 PIP_VERSION = """ERROR: Could not find a version that satisfies the requirement orjson==99.1 (from versions: 3.12.0, 3.13.0)
@@ -70,7 +70,7 @@ UV_NETWORK = """error: Request failed after 3 retries in 8.8s
 )
 def test_what_an_installer_says_becomes_one_sentence(said, uv, words):
     request = Request("orjson==9", "orjson", "9")
-    error = _explained(said, request, find(None), Installer(uv))
+    error = _explain_failure(said, request, find_interpreter(None), Installer(uv))
     assert words in str(error)
     assert "\n" not in str(error)
 

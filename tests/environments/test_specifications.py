@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from wirefence.targets.environments import interpreters, prepare
-from wirefence.targets.environments.interpreters import find
-from wirefence.targets.environments.specs import Spec, module_of, parse
+from wirefence.targets.environments.interpreters import find_interpreter
+from wirefence.targets.environments.specs import Spec, module_of, parse_spec
 from wirefence.targets.errors import TargetError
 
 
@@ -30,7 +30,7 @@ from wirefence.targets.errors import TargetError
     ],
 )
 def test_a_specification_is_taken_apart(text, spec):
-    assert parse(text) == spec
+    assert parse_spec(text) == spec
 
 
 @pytest.mark.parametrize(("text", "version"), [
@@ -38,7 +38,7 @@ def test_a_specification_is_taken_apart(text, spec):
     ("orjson==3,<4", ""), ("orjson===3.9", "3.9"), ("orjson === 3.9", "3.9"),
 ])  # fmt: skip
 def test_only_one_exact_version_is_pinned(text, version):
-    assert parse(text).pinned == version
+    assert parse_spec(text).pinned == version
 
 
 @pytest.mark.parametrize(
@@ -56,16 +56,16 @@ def test_only_one_exact_version_is_pinned(text, version):
 )
 def test_what_is_no_specification_is_told_with_what_to_write(text, words):
     with pytest.raises(TargetError, match=words) as caught:
-        parse(text)
+        parse_spec(text)
     assert caught.value.hint
 
 
 def test_a_directory_must_be_a_project_and_a_file_a_wheel(tmp_path):
     with pytest.raises(TargetError, match=r"neither pyproject.toml nor setup.py"):
-        parse(str(tmp_path))
+        parse_spec(str(tmp_path))
     (tmp_path / "notes.txt").write_text("")
     with pytest.raises(TargetError, match="neither a wheel nor a directory"):
-        parse(str(tmp_path / "notes.txt"))
+        parse_spec(str(tmp_path / "notes.txt"))
 
 
 def test_modules_have_the_names_they_are_imported_by():
@@ -79,12 +79,12 @@ def test_this_python_is_found_by_version_by_path_and_by_default():
     here = platform.python_version()
     minor = ".".join(here.split(".")[:2])
     for wanted in (None, here, minor, f"python{minor}", sys.executable):
-        assert find(wanted).version == here
+        assert find_interpreter(wanted).version == here
 
 
 def test_a_version_is_no_prefix_of_another():
     with pytest.raises(TargetError, match=r"no Python 3\.1 was found; tried python3\.1 on PATH"):
-        find("3.1")
+        find_interpreter("3.1")
 
 
 def test_a_name_on_path_that_runs_nothing_is_passed_over(tmp_path, monkeypatch):
@@ -93,12 +93,12 @@ def test_a_name_on_path_that_runs_nothing_is_passed_over(tmp_path, monkeypatch):
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TargetError, match=r"no Python 3\.99"):
-        find("3.99")
+        find_interpreter("3.99")
 
 
 @pytest.mark.parametrize("body", ["#!/bin/sh\nexec sleep 60\n", "\x7fELF no program\n"])
 def test_a_uv_that_does_not_answer_is_passed_over(tmp_path, monkeypatch, body):
-    find(None)  # asked before the clock is turned
+    find_interpreter(None)  # asked before the clock is turned
     uv = tmp_path / "uv"
     uv.write_text(body)
     uv.chmod(0o755)
@@ -108,7 +108,7 @@ def test_a_uv_that_does_not_answer_is_passed_over(tmp_path, monkeypatch, body):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(interpreters, "_SECONDS", 0.2)
     with pytest.raises(TargetError, match=r"no Python 3\.99 .* and uv"):
-        find("3.99")
+        find_interpreter("3.99")
 
 
 def test_what_is_no_interpreter_is_told(tmp_path):
@@ -116,7 +116,7 @@ def test_what_is_no_interpreter_is_told(tmp_path):
     (tmp_path / "python").chmod(0o755)
     for wanted in (str(tmp_path / "python"), str(tmp_path / "absent"), "no-such-python"):
         with pytest.raises(TargetError, match="no Python interpreter that runs here"):
-            find(wanted)
+            find_interpreter(wanted)
 
 
 def test_a_python_before_3_8_is_refused(tmp_path):
@@ -124,7 +124,7 @@ def test_a_python_before_3_8_is_refused(tmp_path):
     old.write_text('#!/bin/sh\necho \'["CPython", "3.7.16", "3.7.16 (x)", "x86_64", ""]\'\n')
     old.chmod(0o755)
     with pytest.raises(TargetError, match=r"CPython 3\.7\.16, and a worker needs Python 3\.8"):
-        find(str(old))
+        find_interpreter(str(old))
 
 
 def test_an_option_keeps_one_reader_and_a_wrong_one_is_told():

@@ -32,9 +32,9 @@ def test_without_a_readable_quirks_file_a_command_exits_2(
     wirefence, hostile: Path, monkeypatch, words: tuple[str, ...], content: str
 ) -> None:
     (hostile / "quirks.json").write_text(content)
-    load = quirks.load
+    load = quirks.load_quirks
     monkeypatch.setattr("wirefence.fuzz.commands.quirks.probe_quirks", lambda: None)
-    monkeypatch.setattr(quirks, "load", lambda: load(hostile / "quirks.json"))
+    monkeypatch.setattr(quirks, "load_quirks", lambda: load(hostile / "quirks.json"))
     ran = wirefence(*words)
     assert ran.code == 2
     assert "run wirefence quirks --write" in ran.complaint()
@@ -46,14 +46,14 @@ def test_quirks_are_written_whole_or_not_at_all(wirefence, hostile: Path, monkey
 
     stored = hostile / "quirks.json"
     stored.write_text("as it was")
-    monkeypatch.setattr("wirefence.fuzz.commands.quirks.probe_quirks", quirks.load)
+    monkeypatch.setattr("wirefence.fuzz.commands.quirks.probe_quirks", quirks.load_quirks)
     monkeypatch.setattr(quirks, "QUIRKS_FILE", stored)
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", ended)
         assert wirefence("quirks", "--write").code == 2
     assert stored.read_text() == "as it was"
     assert wirefence("quirks", "--write").code == 0
-    assert quirks.load(stored) == quirks.load()
+    assert quirks.load_quirks(stored) == quirks.load_quirks()
 
 
 def _file_of(path: Path, kind: str) -> None:

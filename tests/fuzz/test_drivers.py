@@ -12,7 +12,7 @@ from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.examination.cases import BLOCK, generate_block, read_corpus
 from wirefence.fuzz.examination.hypothesis_cases import hypothesis_cases
 from wirefence.oracles.rules import RULES
-from wirefence.oracles.session import closing, judge_session
+from wirefence.oracles.session import close_judgement, judge_session
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.damage import OPERATORS, apply_damage
 from wirefence.strategies.records import VERSIONS
@@ -58,7 +58,7 @@ def test_a_minute_of_cases_exercises_every_rule() -> None:
     for number in range(A_MINUTE // BLOCK):
         for case in generate_block(7, number):
             judgement = judge_session(case.data, Contract(version=case.version, policy="continue"))
-            frames = (*judgement.frames, *closing(judgement).frames)
+            frames = (*judgement.frames, *close_judgement(judgement).frames)
             never.difference_update(frame.rule for frame in frames)
         if not never:
             return

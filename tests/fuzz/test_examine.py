@@ -11,7 +11,7 @@ from wirefence.oracles.document import DEEPEST, judge_document
 from wirefence.strategies.records import Case, Frame
 from wirefence.targets.errors import TargetError
 from wirefence.targets.parsers.configs import BY_NAME
-from wirefence.targets.parsers.outcomes import outcome
+from wirefence.targets.parsers.outcomes import outcome_of
 from wirefence.targets.records import Outcome
 
 PING = case_from_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
@@ -98,9 +98,9 @@ def test_only_the_judges_own_reading_agrees(raw, outcome_kind, value, same) -> N
 
 def test_an_equal_value_agrees_and_an_equal_looking_one_does_not() -> None:
     expect = make_reading(judge_document(b"[1]"))
-    assert agrees_with_judge(outcome(BY_NAME["orjson"], b"[1]"), expect)
-    assert not agrees_with_judge(outcome(BY_NAME["orjson"], b"[1.0]"), expect)
-    assert not agrees_with_judge(outcome(BY_NAME["orjson"], b"[true]"), expect)
+    assert agrees_with_judge(outcome_of(BY_NAME["orjson"], b"[1]"), expect)
+    assert not agrees_with_judge(outcome_of(BY_NAME["orjson"], b"[1.0]"), expect)
+    assert not agrees_with_judge(outcome_of(BY_NAME["orjson"], b"[true]"), expect)
 
 
 def test_a_document_that_differs_is_found_each_time_it_comes() -> None:

@@ -78,7 +78,7 @@ def test_a_damaged_cache_is_probed_again(
     (cached,) = (tmp_path / "cache" / "quirks").iterdir()
     cached.write_text(content)
     assert installed_quirks() == PROBED
-    assert quirks.load(cached) == PROBED
+    assert quirks.load_quirks(cached) == PROBED
 
 
 def test_without_any_folder_for_a_cache_a_probe_serves_all_the_same(

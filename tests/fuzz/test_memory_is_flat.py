@@ -73,8 +73,8 @@ def test_what_is_kept_of_each_case_is_seen(
     examiner: Examiner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     traces = []
-    run = examine.run
-    monkeypatch.setattr(examine, "run", lambda *given: traces.append(run(*given)) or traces[-1])
+    run = examine.run_case
+    monkeypatch.setattr(examine, "run_case", lambda *given: traces.append(run(*given)) or traces[-1])
     assert kept(examiner) > MOST
 
 

@@ -49,6 +49,6 @@ def test_pairs_of_classes_are_probed() -> None:
 
 @pytest.mark.parametrize("minor", [11, 12, 13, 14])
 def test_stored_quirks_know_what_depth_does(minor: int) -> None:
-    known = quirks.load(quirks.quirks_file((3, minor))).known
+    known = quirks.load_quirks(quirks.quirks_file((3, minor))).known
     assert is_known("escapes RecursionError", {"deep"}, known["json"])
     assert is_known("escapes RecursionError", {"deep", "unclosed"}, known["json"])

@@ -9,14 +9,14 @@ import pytest
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.store import Store, case_from_bytes, read_case
-from wirefence.oracles.records import Finding, finding
+from wirefence.oracles.records import Finding, make_finding
 from wirefence.strategies.records import Case, Frame
 
 CASE = Case((Frame(b'{"a":\n', damage=("lf-raw",)), Frame(b"1}\xff\x00")), (3, 6), "2025-03-26")
 
 
 def fault(kind: str = "kind") -> Finding:
-    return finding("agreement", "agree-value", "parser:x\x1b/../..", kind, "said \x1b[31m")
+    return make_finding("agreement", "agree-value", "parser:x\x1b/../..", kind, "said \x1b[31m")
 
 
 def test_a_saved_case_is_read_back_with_its_version_and_cuts(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from wirefence.fuzz.gate.records import Observation
 from wirefence.fuzz.gate.server.fresh import prepare_trial
 from wirefence.fuzz.gate.server.verdicts import judge_trial, list_unnamed
-from wirefence.targets.effects.counting import counts
+from wirefence.targets.effects.counting import count_effects
 from wirefence.targets.effects.records import Observed
 
 UPDATE = Observed("http", "http", b"CONNECT updates.example:443 HTTP/1.1", b"", 0.0)
@@ -22,6 +22,6 @@ def test_only_more_than_any_good_session_counts(bench, often, earlier, charged):
     made = bench()
     prepared = prepare_trial(made.trial("ugly-debug-line"), made.facts.make_contract("strict"))
     seen = Observation((), effects=(UPDATE,) * often, fresh=True)
-    most = Counter(counts(list_unnamed(Observation((), effects=(UPDATE,) * earlier))))
+    most = Counter(count_effects(list_unnamed(Observation((), effects=(UPDATE,) * earlier))))
     charges = judge_trial(prepared, seen, made.facts, Observation(()), most)
     assert ("act-unfounded" in {charge.finding.rule for charge in charges}) is charged

@@ -200,8 +200,8 @@ def test_a_daemon_is_killed_at_the_end_and_nothing_else(ended):
 def test_whoever_dies_slowly_is_one_stray(monkeypatch):
     """The environment of a process that was killed can be read until it is gone."""
     dying = iter([[11, 12], [11, 12, 13], [12]])
-    monkeypatch.setattr(strays, "_marked", lambda: next(dying))
-    monkeypatch.setattr(strays, "_kill", lambda pid: True)
+    monkeypatch.setattr(strays, "_list_marked", lambda: next(dying))
+    monkeypatch.setattr(strays, "_kill_marked", lambda pid: True)
     assert strays.end_strays(()) == 3
 
 
@@ -209,7 +209,7 @@ def test_no_mark_is_the_beginning_of_anothers(monkeypatch):
     marks = []
     for pid in (12, 123):
         monkeypatch.setattr("os.getpid", lambda pid=pid: pid)
-        marks.append(strays.mark())
+        marks.append(strays.make_mark())
     assert not marks[1].startswith(marks[0])
 
 

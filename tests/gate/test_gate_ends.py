@@ -20,7 +20,7 @@ from wirefence.fuzz.gate.server.fresh import prepare_trial
 from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.store import Store
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 from wirefence.targets.command.records import Launch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +88,7 @@ def test_a_finding_that_the_disk_does_not_take_is_still_one(bench, tmp_path, nam
     made = bench()
     trial = made.trial("good")
     prepared = prepare_trial(trial, made.facts.make_contract("strict"))
-    said = finding("reply", "reply-twice", "s", "ping", "two replies")
+    said = make_finding("reply", "reply-twice", "s", "ping", "two replies")
     found = Confirmed(Charge(said, b"x"), prepared, Observation((b"x",), stderr=b"words"))
     store = Store(tmp_path / "out")
     filing = ArtifactWriter(store, made.launch, Options(), made.facts, Redactor())
@@ -105,7 +105,7 @@ def test_a_finding_that_the_disk_does_not_take_is_still_one(bench, tmp_path, nam
 def test_what_a_finding_says_holds_no_secret(bench, tmp_path):
     made = bench()
     prepared = prepare_trial(made.trial("good"), made.facts.make_contract("strict"))
-    said = finding("reply", "reply-twice", "s", "ping", 'after "sword\\"fish"')
+    said = make_finding("reply", "reply-twice", "s", "ping", 'after "sword\\"fish"')
     raw = b'sword"fish'
     found = Confirmed(Charge(said, raw), prepared, Observation((raw,), raw, stderr=raw))
     launch = Launch(("s",), {"X_TOKEN": raw.decode()})

@@ -17,7 +17,7 @@ from wirefence.fuzz.gate.trials.bad_inputs import VERSION_VALUES
 from wirefence.fuzz.gate.trials.schedule import make_warm_trials, plan_trials
 from wirefence.fuzz.gate.trials.skipped import OpenTrials, explain_gap
 from wirefence.fuzz.gate.trials.startup_variants import VARIANTS, StartupVariant
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 from wirefence.strategies.records import Case, Frame
 
 
@@ -105,7 +105,7 @@ def test_what_pauses_has_one_turn_in_a_few_and_everything_else_has_each(bench):
 
 
 def flaw(oracle: str, rule: str, kind: str = "k") -> Flaw:
-    said = finding(oracle, rule, "srv", kind, "text")
+    said = make_finding(oracle, rule, "srv", kind, "text")
     return Flaw(said, "t", "after", Case((Frame(b"x\n"),)), b"", "", "", "", "")
 
 

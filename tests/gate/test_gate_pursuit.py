@@ -13,7 +13,7 @@ from wirefence.fuzz.gate.records import Flaw, Observation, Tally
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
 from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.gate.triage import Triage
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 from wirefence.targets.errors import TargetError
 
 ACTS, HANGS = "s|non-action|act-rejected|json-syntax", "s|liveness|live-hang|json-syntax"
@@ -21,7 +21,7 @@ ACTS, HANGS = "s|non-action|act-rejected|json-syntax", "s|liveness|live-hang|jso
 
 def charge(signature: str) -> Charge:
     label, oracle, rule, kind = signature.split("|")
-    return Charge(finding(oracle, rule, label, kind, "text"))
+    return Charge(make_finding(oracle, rule, label, kind, "text"))
 
 
 @dataclass

@@ -19,7 +19,7 @@ from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.store.redaction import HIDDEN, Redactor
 from wirefence.fuzz.store.scan import scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 from wirefence.targets.command.records import Launch
 
 SECRET = "tok-abcdef-123-ghijkl-456"
@@ -78,7 +78,7 @@ def test_a_start_that_fails_is_told_without_secrets(
 def test_a_summary_is_bounded_once_its_secrets_are_hidden(bench, tmp_path: Path) -> None:
     made = bench()
     prepared = prepare_trial(made.trial("good"), made.facts.make_contract("strict"))
-    said = finding("reply", "reply-twice", "s", "ping", "-" * 290 + SECRET + "-" * 9_999)
+    said = make_finding("reply", "reply-twice", "s", "ping", "-" * 290 + SECRET + "-" * 9_999)
     found = Confirmed(Charge(said, b"x"), prepared, Observation((b"x",)))
     hide = Redactor.for_launch(Launch(("s",), {"API_TOKEN": SECRET}), {})
     flaw = ArtifactWriter(Store(tmp_path), made.launch, Options(), made.facts, hide).write_finding(
@@ -95,7 +95,7 @@ def test_a_secret_of_the_environment_is_in_no_reproducer_and_replay_says_what_to
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DB_PASSWORD", "swordfish")
-    said = finding("reply", "reply-twice", "s", "ping", "at swordfish")
+    said = make_finding("reply", "reply-twice", "s", "ping", "at swordfish")
     launch = Launch(("server", "swordfish"))
     path = Store(tmp_path).save_finding(said, case_from_bytes(b"{}\n"), versions={}, launch=launch)
     assert "swordfish" not in path.with_suffix(".json").read_text()

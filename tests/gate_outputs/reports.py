@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from wirefence.fuzz.gate.records import Attempt, Facts, Flaw, Report, Tally
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 from wirefence.strategies.records import Case, Frame
 
 FACTS = Facts(
@@ -26,7 +26,7 @@ CASE = Case((Frame(b'{"x"\n'),))
 
 
 def flaw(rule: str = "act-rejected", kind: str = "frame-cr", summary: str = "acted") -> Flaw:
-    said = finding("non-action", rule, "srv", kind, summary)
+    said = make_finding("non-action", rule, "srv", kind, summary)
     return Flaw(
         said,
         "cr-frame",

@@ -13,7 +13,7 @@ import pytest
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.report.interrupted_runs import find_interrupted_runs, mark_running
 from wirefence.fuzz.store.store import Store
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 from wirefence.strategies.records import Case, Frame
 
 KILLED = """
@@ -31,7 +31,7 @@ def killed(out: Path) -> None:
 
 
 def kept(out: Path) -> Path:
-    found = finding("reply", "reply-twice", "s", "ping", "two")
+    found = make_finding("reply", "reply-twice", "s", "ping", "two")
     return Store(out).save_finding(found, Case((Frame(b"x\n"),)), versions={})
 
 

@@ -17,7 +17,7 @@ from wirefence.strategies.records import Case, Frame
 from wirefence.targets.errors import TargetError
 from wirefence.targets.gateway import ReferenceGateway
 from wirefence.targets.gateway.journal import Journal
-from wirefence.targets.harness import STACK_FRAMES, load_factory, run
+from wirefence.targets.harness import STACK_FRAMES, load_factory, run_case
 from wirefence.targets.records import Act, Gateway, Trace
 
 CASE = Case((Frame(b"one\n"), Frame(b"two\n"), Frame(b"three\n")), cuts=(4, 8))
@@ -46,7 +46,7 @@ class Scripted:
 
 def play(trick: object = None, **options: float) -> Trace:
     members = {"trick": staticmethod(trick)} if trick else {}
-    return run("scripted", type("Tricky", (Scripted,), members), CASE, Contract(), **options)
+    return run_case("scripted", type("Tricky", (Scripted,), members), CASE, Contract(), **options)
 
 
 def stack_left() -> int:
@@ -142,7 +142,7 @@ def parsed(parse: Callable[[], object], **options: float) -> tuple[Trace, Journa
     def opened(act: Act, contract: Contract) -> Gateway:
         return ReferenceGateway(act, contract, parse=lambda _: parse(), journal=journal)
 
-    return run("parsing", opened, CASE, Contract(policy="continue"), **options), journal
+    return run_case("parsing", opened, CASE, Contract(policy="continue"), **options), journal
 
 
 @pytest.mark.parametrize("trick", [malformed, panic, cancel])
@@ -185,7 +185,7 @@ def test_arguments_changed_after_the_act_stay_as_they_were() -> None:
             self.act("record", self.shared)
             return b""
 
-    trace = run("reusing", Reusing, CASE, Contract())
+    trace = run_case("reusing", Reusing, CASE, Contract())
     assert [effect.action for effect in trace.effects] == ["one", "two", "three", "late"]
 
 
@@ -194,17 +194,17 @@ def test_a_failing_factory_and_an_answer_that_is_no_bytes_are_target_errors() ->
         raise ValueError("no licence")
 
     with pytest.raises(TargetError, match=r"target x: its factory failed: ValueError: no licence"):
-        run("x", failing, CASE, Contract())
+        run_case("x", failing, CASE, Contract())
 
     with pytest.raises(TargetError, match=r"its factory failed: .*PanicException: index out of"):
-        run("x", lambda act, contract: panic(), CASE, Contract())  # type: ignore[arg-type]
+        run_case("x", lambda act, contract: panic(), CASE, Contract())  # type: ignore[arg-type]
 
     class Mute(Scripted):
         def feed(self, data: bytes) -> bytes:
             return None  # type: ignore[return-value]
 
     with pytest.raises(TargetError, match="feed returned NoneType"):
-        run("mute", Mute, CASE, Contract())
+        run_case("mute", Mute, CASE, Contract())
 
 
 @pytest.mark.parametrize(

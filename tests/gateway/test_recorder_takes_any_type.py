@@ -36,7 +36,7 @@ def test_a_call_of_any_types_is_an_effect_that_was_not_allowed(tool, arguments) 
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
     raw = json.dumps(call | {"params": {"name": tool, "arguments": arguments}}).encode()
     target = GatewayTarget("adapter", PassesOn, "continue")
-    found = Examiner((), [[target]]).examine(Case((Frame(raw + b"\n"),)))
+    found = Examiner((), [[target]]).examine_case(Case((Frame(raw + b"\n"),)))
     assert "non-action" in {each.oracle for each in found}
     assert "live-crash" not in {each.rule for each in found}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.oracles.agreement import Reading, agreement
+from wirefence.oracles.agreement import Reading, check_agreement
 from wirefence.targets.records import Outcome
 
 GOOD = Reading("", b"one")
@@ -23,7 +23,7 @@ PLAIN = frozenset({"plain"})
     ],
 )
 def test_a_difference_is_found(outcome: Outcome, expect: Reading, rule: str) -> None:
-    (finding,) = agreement([("p", outcome)], expect, PLAIN, {})
+    (finding,) = check_agreement([("p", outcome)], expect, PLAIN, {})
     assert finding.rule == rule
     assert finding.target == "parser:p"
 
@@ -32,14 +32,14 @@ def test_a_difference_is_found(outcome: Outcome, expect: Reading, rule: str) -> 
     ("outcome", "expect"), [(Outcome("accept", b"one"), GOOD), (Outcome("reject", error="X"), BAD)]
 )
 def test_agreement_is_no_finding(outcome: Outcome, expect: Reading) -> None:
-    assert agreement([("p", outcome)], expect, PLAIN, {}) == []
+    assert check_agreement([("p", outcome)], expect, PLAIN, {}) == []
 
 
 def test_a_quirk_silences_only_its_own_parser_and_effect() -> None:
     accepts, escapes = Outcome("accept", b"x"), Outcome("escape", error="E")
     quirks = {"p": frozenset({"accepts: nan"})}
     named = [("p", accepts), ("q", accepts), ("p", escapes)]
-    found = agreement(named, BAD, frozenset({"nan"}), quirks)
+    found = check_agreement(named, BAD, frozenset({"nan"}), quirks)
     assert [(f.target, f.rule) for f in found] == [
         ("parser:q", "agree-accept"),
         ("parser:p", "agree-escape"),
@@ -47,7 +47,7 @@ def test_a_quirk_silences_only_its_own_parser_and_effect() -> None:
 
 
 def test_equal_faults_have_equal_signatures_and_others_do_not() -> None:
-    one = agreement([("p", Outcome("accept", b"1"))], BAD, frozenset({"nan"}), {})
-    same = agreement([("p", Outcome("accept", b"2"))], BAD, frozenset({"nan"}), {})
-    other = agreement([("p", Outcome("accept", b"2"))], BAD, frozenset({"bom"}), {})
+    one = check_agreement([("p", Outcome("accept", b"1"))], BAD, frozenset({"nan"}), {})
+    same = check_agreement([("p", Outcome("accept", b"2"))], BAD, frozenset({"nan"}), {})
+    other = check_agreement([("p", Outcome("accept", b"2"))], BAD, frozenset({"bom"}), {})
     assert one[0].signature == same[0].signature != other[0].signature

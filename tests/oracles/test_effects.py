@@ -8,7 +8,7 @@ import pytest
 
 from tests.oracles.lines import Lines
 from wirefence.oracles.document import DEEPEST, LongInteger, judge_document
-from wirefence.oracles.effects import non_action, same_arguments
+from wirefence.oracles.effects import check_non_action, same_arguments
 from wirefence.oracles.rules import ORACLE_RULES
 from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import Contract
@@ -39,7 +39,7 @@ def good(tool: str = "record", fed: int = GOOD_END, **arguments: Any) -> Effect:
 
 def charged(*effects: Effect, policy: Any = "close") -> list[str]:
     judgement = judge_session(DATA, Contract(policy=policy))
-    return [each.rule for each in non_action(DATA, judgement, Trace("t", b"", effects))]
+    return [each.rule for each in check_non_action(DATA, judgement, Trace("t", b"", effects))]
 
 
 GROUNDLESS = [
@@ -72,7 +72,7 @@ def test_a_refused_member_of_a_batch_is_charged_as_it_would_be_alone() -> None:
     judgement = judge_session(data, Contract("2025-03-26"))
     acted = Effect("record", {"action": "good"}, len(data))
     trace = Trace("t", b"", (acted, Effect("admin_reset", {"action": "admin"}, len(data))))
-    (found,) = non_action(data, judgement, trace)
+    (found,) = check_non_action(data, judgement, trace)
     assert found.signature.endswith("act-unauthorized|authz-denied")
 
 
@@ -85,7 +85,7 @@ def test_an_action_asked_for_twice_may_run_twice_and_no_more() -> None:
     judgement = judge_session(again, Contract())
 
     def charged_again(*effects: Effect) -> list[str]:
-        return [each.rule for each in non_action(again, judgement, Trace("t", b"", effects))]
+        return [each.rule for each in check_non_action(again, judgement, Trace("t", b"", effects))]
 
     last = len(again)
     assert charged_again(good(), good(fed=last)) == []
@@ -147,7 +147,7 @@ def test_an_action_escaped_in_a_rejected_frame_was_rejected_there(
     data = OPENED + line + broken + b"\n"
     judgement = judge_session(data, Contract())
     name = "who \ufffd" if spelled.endswith(b"\xff") else "who \u00e9"
-    (found,) = non_action(data, judgement, Trace("t", b"", (ran(name),)))
+    (found,) = check_non_action(data, judgement, Trace("t", b"", (ran(name),)))
     assert found.rule == "act-rejected"
 
 

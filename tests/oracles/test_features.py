@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import FEATURES, features
+from wirefence.oracles.features import FEATURES, name_features
 
 PLANTED = {
     b"NaN": "nan",
@@ -51,7 +51,7 @@ PLANTED = {
 
 
 def seen(raw: bytes) -> frozenset[str]:
-    return features(raw, judge_document(raw), judge_document(raw, profile="spec"))
+    return name_features(raw, judge_document(raw), judge_document(raw, profile="spec"))
 
 
 def test_what_stands_behind_a_byte_order_mark_is_named_too() -> None:

@@ -77,7 +77,7 @@ def test_the_possessive_number_is_noticed_where_it_matches_too_much(
         (document, "_LONGEST_NUMBER", 1_001),
         (document, "_LONE", re.compile("[\ud900-\udfff]")),
         (document, "_mask_escapes", lambda text: text.replace("\\", "\x7f")),
-        (known_answers, "features", lambda *_: frozenset({"plain"})),
+        (known_answers, "name_features", lambda *_: frozenset({"plain"})),
     ],
 )
 def test_each_small_fault_of_the_judge_is_noticed(
@@ -88,7 +88,7 @@ def test_each_small_fault_of_the_judge_is_noticed(
 
 
 def test_a_fault_of_a_session_rule_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wirefence.oracles.session._lifecycle", lambda *_: "")
+    monkeypatch.setattr("wirefence.oracles.session._lifecycle_fault", lambda *_: "")
     assert "life-not-initialized is right" in wrong_answer()
 
 

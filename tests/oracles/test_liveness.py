@@ -9,7 +9,7 @@ from wirefence.oracles.liveness import (
     HELD_SLACK,
     MEMORY_PER_BYTE,
     MEMORY_SLACK,
-    liveness,
+    check_liveness,
 )
 from wirefence.oracles.rules import ORACLE_RULES
 from wirefence.targets.records import Trace
@@ -26,7 +26,7 @@ DEAD = [
 
 @pytest.mark.parametrize(("trace", "rule"), DEAD)
 def test_a_death_is_one_finding(trace: Trace, rule: str) -> None:
-    (found,) = liveness(DATA, trace)
+    (found,) = check_liveness(DATA, trace)
     assert (found.oracle, found.rule) == ("liveness", rule)
 
 
@@ -35,17 +35,17 @@ def test_every_rule_is_planted() -> None:
 
 
 def test_a_healthy_end_is_no_finding() -> None:
-    assert liveness(DATA, Trace("t", b"", (), peak_bytes=BOUND)) == []
+    assert check_liveness(DATA, Trace("t", b"", (), peak_bytes=BOUND)) == []
 
 
 def test_more_held_than_a_frame_may_have_is_a_finding_where_a_bound_holds() -> None:
     bound = HELD_SLACK + HELD_PER_BYTE * 100
     full, over = (Trace("t", b"", (), held_bytes=size) for size in (bound, bound + 1))
-    assert [found.rule for found in liveness(DATA, over, 100)] == ["live-memory"]
-    assert liveness(DATA, full, 100) == liveness(DATA, over) == []
+    assert [found.rule for found in check_liveness(DATA, over, 100)] == ["live-memory"]
+    assert check_liveness(DATA, full, 100) == check_liveness(DATA, over) == []
 
 
 def test_two_kinds_of_crash_have_two_signatures() -> None:
     traces = [Trace("t/a", b"", (), "crashed", error) for error in ("A", "B", "A")]
-    one, other, same = (liveness(DATA, trace)[0].signature for trace in traces)
+    one, other, same = (check_liveness(DATA, trace)[0].signature for trace in traces)
     assert one == same != other

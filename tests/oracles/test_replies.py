@@ -8,7 +8,7 @@ import pytest
 
 from tests.oracles.lines import Lines, line
 from wirefence.oracles.records import Finding
-from wirefence.oracles.replies import replies
+from wirefence.oracles.replies import check_replies
 from wirefence.oracles.rules import ORACLE_RULES
 from wirefence.oracles.session import judge_session
 from wirefence.oracles.transcript import lines_of
@@ -65,7 +65,7 @@ def findings(
     effects = tuple(Effect("record", {"action": name}, len(sent)) for name in ran)
     said = [judge_reply(each, version) for each in lines_of(out)]
     trace = Trace("t", out, effects, ending)
-    return replies(Case(frames), judge_session(sent, contract), trace, said, contract)
+    return check_replies(Case(frames), judge_session(sent, contract), trace, said, contract)
 
 
 HONEST = [
@@ -237,7 +237,7 @@ def test_an_error_may_carry_the_escaped_id_of_what_was_no_message() -> None:
     line = b'{"jsonrpc":"2.0","id":"ID","error":{"code":-32600,"message":"no"}}'
     trace = Trace("t", line + b"\n", ())
     said = [judge_reply(line, case.version)]
-    assert replies(case, judgement, trace, said, contract) == []
+    assert check_replies(case, judgement, trace, said, contract) == []
 
 
 GOOD_MEMBER = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -272,7 +272,7 @@ def loose(sent: bytes, out: bytes, profile: Any) -> list[str]:
     case = Case((Frame(sent),), version=version)
     said = [judge_reply(each, version) for each in lines_of(out)]
     judgement = judge_session(sent, contract)
-    found = replies(case, judgement, Trace("t", out, ()), said, contract)
+    found = check_replies(case, judgement, Trace("t", out, ()), said, contract)
     return [each.rule for each in found]
 
 

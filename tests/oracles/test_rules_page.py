@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from wirefence.oracles.rules import ORACLE_RULES, RULES, render
+from wirefence.oracles.rules import ORACLE_RULES, RULES, render_rules
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_the_page_is_the_table() -> None:
-    assert (DOCS / "rules.md").read_text(encoding="utf-8") == render()
+    assert (DOCS / "rules.md").read_text(encoding="utf-8") == render_rules()
 
 
 def test_every_rule_stands_once_and_under_one_profile_or_both() -> None:

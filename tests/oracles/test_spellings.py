@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.oracles.spellings import broken
+from wirefence.oracles.spellings import name_broken_rule
 
 SYNTAX = {
     b"[NaN]": "not a number",
@@ -34,17 +34,17 @@ IDS = {
 
 @pytest.mark.parametrize(("raw", "kind"), SYNTAX.items())
 def test_a_fault_of_syntax_is_named(raw: bytes, kind: str) -> None:
-    assert broken("json-syntax", raw) == f"json-syntax {kind}".strip()
+    assert name_broken_rule("json-syntax", raw) == f"json-syntax {kind}".strip()
 
 
 @pytest.mark.parametrize(("raw", "kind"), IDS.items())
 def test_an_id_that_is_none_is_named_by_its_type(raw: bytes, kind: str) -> None:
-    assert broken("rpc-id", b'{"id":%b}' % raw) == f"rpc-id {kind}".strip()
+    assert name_broken_rule("rpc-id", b'{"id":%b}' % raw) == f"rpc-id {kind}".strip()
 
 
 def test_a_message_without_the_id_has_no_type_of_it() -> None:
-    assert broken("rpc-id", b"{}") == broken("rpc-id", b"[]") == "rpc-id"
+    assert name_broken_rule("rpc-id", b"{}") == name_broken_rule("rpc-id", b"[]") == "rpc-id"
 
 
 def test_any_other_rule_is_named_by_itself() -> None:
-    assert broken("utf8-invalid", b"[NaN]") == "utf8-invalid"
+    assert name_broken_rule("utf8-invalid", b"[NaN]") == "utf8-invalid"

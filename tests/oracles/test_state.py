@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.oracles.lines import Lines
 from wirefence.oracles.rules import ORACLE_RULES
 from wirefence.oracles.session import judge_session
-from wirefence.oracles.state import control_of, state
+from wirefence.oracles.state import check_state, control_of
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import Case, Frame
 from wirefence.targets.records import Effect, Trace
@@ -62,12 +62,12 @@ def test_other_effects_than_in_the_control_are_one_finding() -> None:
         (trace(effect(), effect(x=1)), trace(effect(x=1), effect())),
     ]
     for seen, expected in different:
-        (found,) = state(seen, expected)
+        (found,) = check_state(seen, expected)
         assert (found.oracle, found.rule) == ("session", "session-state")
     assert set(ORACLE_RULES["session"]) == {"session-state", "session-resync"}
 
 
 def test_equal_effects_are_no_finding_however_the_bytes_came() -> None:
-    assert state(trace(), trace()) == []
+    assert check_state(trace(), trace()) == []
     other = Effect("record", {"count": 1, "action": "a"}, 70, after_eof=True)
-    assert state(trace(effect(count=1)), trace(other)) == []
+    assert check_state(trace(effect(count=1)), trace(other)) == []

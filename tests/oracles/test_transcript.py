@@ -8,9 +8,9 @@ import pytest
 
 from wirefence.oracles.records import Finding
 from wirefence.oracles.rules import ORACLE_RULES
-from wirefence.oracles.transcript import lines_of, transcript
+from wirefence.oracles.transcript import check_transcript, lines_of
 from wirefence.oracles.transcript_judge import judge_reply
-from wirefence.oracles.transcript_kinds import KINDS, holds_message, manner
+from wirefence.oracles.transcript_kinds import KINDS, holds_message, manner_of
 from wirefence.targets.records import Trace
 
 GOOD = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
@@ -61,7 +61,7 @@ TAILS = {
 
 def findings(stdout: bytes) -> list[Finding]:
     said = [judge_reply(each, "2025-11-25") for each in lines_of(stdout)]
-    return transcript(Trace("t", stdout, ()), said)
+    return check_transcript(Trace("t", stdout, ()), said)
 
 
 def found_in(stdout: bytes) -> list[str]:
@@ -118,9 +118,9 @@ def test_what_several_faults_wrote_is_several_findings() -> None:
 
 
 def test_kinds_of_one_way_of_writing_and_those_that_may_be_replies() -> None:
-    ways = {manner(kind) for kind in KINDS}
-    assert {manner(way) for way in ways} == ways
-    assert manner("blank line") == manner("text") != manner("non-finite number")
+    ways = {manner_of(kind) for kind in KINDS}
+    assert {manner_of(way) for way in ways} == ways
+    assert manner_of("blank line") == manner_of("text") != manner_of("non-finite number")
     assert {kind for kind in KINDS if not holds_message(kind)} == {"text", "blank line"}
     assert not holds_message("rpc-batch")
     assert holds_message("rpc-result")
@@ -136,14 +136,14 @@ def _seconds(stdout: bytes) -> float:
     times = []
     for _ in range(3):
         start = time.process_time()
-        transcript(Trace("t", stdout, ()), said)
+        check_transcript(Trace("t", stdout, ()), said)
         times.append(time.process_time() - start)
     return min(times)
 
 
 def test_a_hostile_line_is_shown_escaped_and_cut() -> None:
     stdout = b"\x1b]0;owned\x07" + b"A" * 1_000_000 + b"\n"
-    (found,) = transcript(Trace("t", stdout, ()), [judge_reply(stdout[:-1], "2025-11-25")])
+    (found,) = check_transcript(Trace("t", stdout, ()), [judge_reply(stdout[:-1], "2025-11-25")])
     assert "\x1b" not in found.summary
     assert len(found.summary) < 400
     assert found.summary.endswith(" ...")

@@ -11,7 +11,7 @@ import pytest
 from tests.package.conftest import ROOT, Environment, Ran, run_in
 from wirefence.fuzz.extras import EXTRAS
 from wirefence.fuzz.store.store import Store
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 from wirefence.strategies.records import Case, Frame
 
 NOISY = str(ROOT / "tests" / "gate_startup" / "noisy_server.py")
@@ -24,7 +24,7 @@ def wirefence(base: Environment, folder: Path, *words: str) -> Ran:
 
 def put(folder: Path, target: str) -> str:
     """A fixed reproducer of a target that shows nothing for it."""
-    found = finding("reply", "reply-twice", target, "", "two replies")
+    found = make_finding("reply", "reply-twice", target, "", "two replies")
     path = Store(folder / "crashes").save_finding(
         found, Case((Frame(PING),)), versions={}, status="fixed"
     )

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from wirefence.targets.parsers.canonical import _encode_iteratively, decode, describe, encode
+from wirefence.targets.parsers.canonical import _encode_iteratively, decode, describe_value, encode
 
 DISTINCT = [None, True, 1, 1.0, 0, 0.0, -0.0, "1", "\ud800", 10**5000, -(10**20), [], {}, [[]],
             {"a": 1, "b": 2}, {"b": 2, "a": 1}]  # fmt: skip
@@ -41,9 +41,9 @@ def test_decoding_gives_back_the_encoded_value(value: object) -> None:
 
 
 def test_descriptions_are_short_and_survive_any_value() -> None:
-    assert describe(encode({"a": [1, -0.0]})) == "{'a': [1, -0.0]}"
+    assert describe_value(encode({"a": [1, -0.0]})) == "{'a': [1, -0.0]}"
     long = [[1.5, {"a": "b'c"}, None, []]] * 1_000
-    assert describe(encode(long)) == f"{repr(long)[:200]}..."
-    assert describe(encode("x" * 1000)).endswith("...")
-    assert describe(b"[\1\0\0\0" * 5000 + b"N").startswith("a value of 25,001 bytes")
-    assert describe(encode(10**5000)).startswith("a value of")
+    assert describe_value(encode(long)) == f"{repr(long)[:200]}..."
+    assert describe_value(encode("x" * 1000)).endswith("...")
+    assert describe_value(b"[\1\0\0\0" * 5000 + b"N").startswith("a value of 25,001 bytes")
+    assert describe_value(encode(10**5000)).startswith("a value of")

@@ -14,7 +14,7 @@ from wirefence.targets.errors import TargetError
 from wirefence.targets.parsers import worker
 from wirefence.targets.parsers.canonical import encode
 from wirefence.targets.parsers.configs import BY_NAME
-from wirefence.targets.parsers.outcomes import outcomes
+from wirefence.targets.parsers.outcomes import outcomes_of
 from wirefence.targets.parsers.worker import isolated_outcomes
 from wirefence.targets.records import Outcome
 
@@ -81,7 +81,7 @@ def test_the_guilty_document_is_named_and_the_others_go_on(raw: bytes, error: st
 def test_outcomes_in_a_child_are_those_in_this_process() -> None:
     raws = [b'{"a":[1,1.0,"\\u00e9"]}', b"[1,]", b"\xff", b"", b"[NaN]"]
     configs = list(BY_NAME.values())
-    here = [outcomes(configs, raw) for raw in raws]
+    here = [outcomes_of(configs, raw) for raw in raws]
     assert isolated_outcomes(configs, raws) == here
 
 
@@ -103,7 +103,7 @@ def test_a_value_that_needs_more_stack_than_its_parser_is_no_death_of_it() -> No
 
 def test_what_a_parser_raises_in_a_thread_is_its_outcome() -> None:
     raws = [b"[1,", b"\xff", b"[1]", b"[" * 5_000]
-    here = [outcomes(CONFIGS, raw) for raw in raws]
+    here = [outcomes_of(CONFIGS, raw) for raw in raws]
     assert isolated_outcomes(CONFIGS, raws, thread_stack=1024 * 1024) == here
 
 

@@ -15,7 +15,7 @@ from wirefence.targets.parsers.configs import (
     unavailable,
 )
 from wirefence.targets.parsers.docs import render_docs
-from wirefence.targets.parsers.outcomes import DEPTH, dangerous, outcome, outcomes
+from wirefence.targets.parsers.outcomes import DEPTH, is_dangerous, outcome_of, outcomes_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = pytest.mark.skipif(bool(unavailable()), reason="a library has no wheel for this Python")
@@ -45,28 +45,28 @@ REJECTS = [
 
 @pytest.mark.parametrize(("name", "raw", "value"), ACCEPTS)
 def test_option_accepts(name: str, raw: bytes, value: object) -> None:
-    seen = outcome(BY_NAME[name], raw)
+    seen = outcome_of(BY_NAME[name], raw)
     assert (seen.kind, seen.error) == ("accept", "")
     assert repr(decode(seen.value)) == repr(value)
 
 
 @pytest.mark.parametrize(("name", "raw"), REJECTS)
 def test_option_rejects(name: str, raw: bytes) -> None:
-    assert outcome(BY_NAME[name], raw).kind == "reject"
+    assert outcome_of(BY_NAME[name], raw).kind == "reject"
 
 
 def test_lax_types_take_a_number_for_a_string_of_digits() -> None:
     raw = b'{"jsonrpc":"2.0","params":{"a":1},"method":"m","id":"1"}'
-    assert outcome(BY_NAME["msgspec[typed,lax]"], raw).kind == "accept"
-    assert outcome(BY_NAME["pydantic[lax]"], raw).kind == "accept"
-    assert outcome(BY_NAME["pydantic[strict-types]"], raw).kind == "accept"
+    assert outcome_of(BY_NAME["msgspec[typed,lax]"], raw).kind == "accept"
+    assert outcome_of(BY_NAME["pydantic[lax]"], raw).kind == "accept"
+    assert outcome_of(BY_NAME["pydantic[strict-types]"], raw).kind == "accept"
 
 
 @FULL
 def test_lazy_and_eager_simdjson_read_the_same_value() -> None:
     eager, lazy = (BY_NAME[name] for name in ("simdjson", "simdjson[lazy]"))
     for raw in (b'{"a":[1,{"b":null}]}', b"[[],[{}]]", b"1", b'"a"', b"null"):
-        assert outcome(eager, raw) == outcome(lazy, raw)
+        assert outcome_of(eager, raw) == outcome_of(lazy, raw)
 
 
 def test_undocumented_exceptions_escape_and_interrupts_go_on() -> None:
@@ -76,11 +76,11 @@ def test_undocumented_exceptions_escape_and_interrupts_go_on() -> None:
 
         return ParserConfig("x", "x", "", parse, (ValueError,))
 
-    assert outcome(raising(ValueError()), b"").kind == "reject"
-    assert outcome(raising(BaseException()), b"").error == "BaseException"
-    assert outcome(raising(OSError()), b"").kind == "escape"
+    assert outcome_of(raising(ValueError()), b"").kind == "reject"
+    assert outcome_of(raising(BaseException()), b"").error == "BaseException"
+    assert outcome_of(raising(OSError()), b"").kind == "escape"
     with pytest.raises(KeyboardInterrupt):
-        outcome(raising(KeyboardInterrupt()), b"")
+        outcome_of(raising(KeyboardInterrupt()), b"")
 
 
 def test_what_nesting_does_is_independent_of_the_depth_of_the_caller() -> None:
@@ -90,7 +90,7 @@ def test_what_nesting_does_is_independent_of_the_depth_of_the_caller() -> None:
         return call() if not levels else deeper(levels - 1, call)
 
     def read() -> object:
-        return outcomes(CONFIGS, raw)
+        return outcomes_of(CONFIGS, raw)
 
     limit = sys.getrecursionlimit()
     assert deeper(500, read) == read()
@@ -99,10 +99,10 @@ def test_what_nesting_does_is_independent_of_the_depth_of_the_caller() -> None:
 
 
 def test_nesting_beyond_nine_hundred_is_dangerous() -> None:
-    assert dangerous(b"[" * 901)
-    assert dangerous(b'{"":' * 901)
-    assert not dangerous(b"[" * 900)
-    assert not dangerous(b"1" * 5000)
+    assert is_dangerous(b"[" * 901)
+    assert is_dangerous(b'{"":' * 901)
+    assert not is_dangerous(b"[" * 900)
+    assert not is_dangerous(b"1" * 5000)
 
 
 def test_names_are_unique_and_begin_with_a_library() -> None:

@@ -8,7 +8,7 @@ import pytest
 from wirefence.oracles.document import judge_document
 from wirefence.targets.parsers.canonical import encode
 from wirefence.targets.parsers.configs import BY_NAME, CONFIGS, STRICT
-from wirefence.targets.parsers.outcomes import dangerous, outcomes
+from wirefence.targets.parsers.outcomes import is_dangerous, outcomes_of
 from wirefence.targets.parsers.prescan import PrescanError, prescan
 
 EDGES = [
@@ -81,7 +81,7 @@ def disagreements(raws: list[bytes]) -> list[tuple[str, bytes, str]]:
     for raw in raws:
         verdict = judge_document(raw, profile="strict")
         expected = ("reject", b"") if verdict.rule else ("accept", encode(verdict.value))
-        for config, seen in zip(STRICT, outcomes(STRICT, raw), strict=True):
+        for config, seen in zip(STRICT, outcomes_of(STRICT, raw), strict=True):
             if (seen.kind, seen.value) != expected:
                 found.append(
                     (config.name, raw[:80], f"{seen.kind}, not {verdict.rule or 'accept'}")
@@ -137,21 +137,21 @@ EXACT = {"json[no-constants]", "simplejson", "simplejson[bytes]", "simplejson[pu
 def suite(shared: Path, prefix: str) -> list[bytes]:
     folder = shared / "corpora" / "JSONTestSuite" / "test_parsing"
     raws = [path.read_bytes() for path in sorted(folder.glob(f"{prefix}_*.json"))]
-    return [raw for raw in raws if not dangerous(raw)]
+    return [raw for raw in raws if not is_dangerous(raw)]
 
 
 def test_all_libraries_accept_what_the_suite_says_is_json(shared: Path) -> None:
     configs = [config for config in SPELLING if config.name != "jiter[unique]"]
     raws = suite(shared, "y")
     assert len(raws) == 95
-    assert {seen.kind for raw in raws for seen in outcomes(configs, raw)} == {"accept"}
+    assert {seen.kind for raw in raws for seen in outcomes_of(configs, raw)} == {"accept"}
 
 
 def test_the_suite_tells_exact_configurations_from_lenient_ones(shared: Path) -> None:
     lenient = {
         config.name
         for raw in suite(shared, "n")
-        for config, seen in zip(SPELLING, outcomes(SPELLING, raw), strict=True)
+        for config, seen in zip(SPELLING, outcomes_of(SPELLING, raw), strict=True)
         if seen.kind == "accept"
     }
     assert {config.name for config in SPELLING} - lenient == EXACT & set(BY_NAME)

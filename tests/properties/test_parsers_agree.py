@@ -11,7 +11,7 @@ from wirefence.fuzz.examination.plan import known_quirks
 from wirefence.oracles.document import judge_document
 from wirefence.targets.parsers.canonical import encode
 from wirefence.targets.parsers.configs import CONFIGS, STRICT
-from wirefence.targets.parsers.outcomes import outcomes
+from wirefence.targets.parsers.outcomes import outcomes_of
 from wirefence.targets.records import Outcome
 
 DOCUMENTS = st.one_of(
@@ -30,7 +30,7 @@ def test_all_parsers_agree_but_for_what_is_known_of_them(document: bytes) -> Non
 @given(DOCUMENTS)
 def test_every_strict_parser_agrees_with_the_judge(document: bytes) -> None:
     judged = judge_document(document)
-    for parser, seen in zip(STRICT, outcomes(STRICT, document), strict=True):
+    for parser, seen in zip(STRICT, outcomes_of(STRICT, document), strict=True):
         if judged.rule:
             assert seen.kind == "reject", parser.name
         else:

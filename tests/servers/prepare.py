@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import get_args
 
 from tests.servers.catalogue import HERE, ROOT, Place, folder_of
-from wirefence.targets.environments.installers import Request, choose
-from wirefence.targets.environments.interpreters import find
+from wirefence.targets.environments.installers import Request, choose_installer
+from wirefence.targets.environments.interpreters import find_interpreter
 from wirefence.targets.errors import TargetError
 
 __all__ = ["npm_error", "prepare"]
@@ -67,7 +67,7 @@ def _locked(path: Path) -> Iterator[int]:
 
 
 def _python(folder: Path, place: Place, held: int) -> None:
-    interpreter, installer = find(None), choose()
+    interpreter, installer = find_interpreter(None), choose_installer()
     (pins,) = _lists(place)
     installer.create(folder, interpreter, held)
     asked = Request(f"--requirement={pins}", f"the servers of {pins.name}")

@@ -14,7 +14,7 @@ from wirefence.fuzz.gate.client.records import PlayedAttack
 from wirefence.fuzz.gate.report.finding_details import explain_rule
 from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.gate.trials.messages import STATELESS
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 from wirefence.strategies.contract import Profile
 
 __all__ = ["NOT_A_SIGN", "judge_client"]
@@ -45,7 +45,7 @@ def _make_charge(
     played: PlayedAttack, label: str, rule: str, text: str, oracle: str = "client"
 ) -> Charge:
     """Return a charge about one attack; the same attack at both places is the same fault."""
-    made = finding(oracle, rule, label, played.attack.name, text)
+    made = make_finding(oracle, rule, label, played.attack.name, text)
     return Charge(made, played.offending)
 
 
@@ -124,5 +124,5 @@ def _judge_liveness(played: PlayedAttack, label: str) -> Iterator[Charge]:
         yield _make_charge(played, label, "live-crash", text, "liveness")
     elif played.ending == "hung":
         text = f"the client did not end though its server had ({played.attack.about})"
-        made = finding("liveness", "live-hang", label, "server-gone", text)
+        made = make_finding("liveness", "live-hang", label, "server-gone", text)
         yield Charge(made, played.offending)

@@ -22,7 +22,7 @@ from wirefence.fuzz.gate.server.fresh import (
 from wirefence.fuzz.gate.server.verdicts import list_unnamed
 from wirefence.fuzz.gate.trials.messages import strip_names
 from wirefence.oracles.state import control_of
-from wirefence.targets.effects.counting import Kind, counts
+from wirefence.targets.effects.counting import Kind, count_effects
 
 __all__ = ["Controls"]
 
@@ -38,7 +38,7 @@ class Controls:
 
     def record_good_session(self, seen: Observation) -> None:
         """Record the unnamed effects of a good session."""
-        self.most |= counts(list_unnamed(seen))
+        self.most |= count_effects(list_unnamed(seen))
 
     def get_control(self, prepared: PreparedTrial, *, again: bool = False) -> Observation | None:
         """Return the control session of a trial; run it if it is new or ``again``.

@@ -18,7 +18,7 @@ from wirefence.fuzz.gate.server.trial_payload import TrialPayload
 from wirefence.fuzz.gate.trials.messages import OUR_NUMBER, number_of, numbers_in, tokens_in
 from wirefence.oracles.records import ReplyVerdict
 from wirefence.oracles.transcript_judge import judge_reply
-from wirefence.oracles.transcript_kinds import offences
+from wirefence.oracles.transcript_kinds import list_offences
 from wirefence.strategies.records import Version
 from wirefence.targets.command.session import answered_ids
 
@@ -203,7 +203,7 @@ class Demux:
 
     def _doubt_noise(self, line: bytes, verdict: ReplyVerdict) -> None:
         """Doubt the trials that may have caused a line that is no message; once for each kind."""
-        kinds = {offence.kind for offence in offences([line], [verdict], b"")}
+        kinds = {offence.kind for offence in list_offences([line], [verdict], b"")}
         if kinds <= self._noise:
             return
         self._noise |= kinds

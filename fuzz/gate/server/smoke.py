@@ -19,7 +19,7 @@ from wirefence.fuzz.gate.server.fresh import (
 from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import TrialNames, make_ping, make_tools_list
-from wirefence.oracles.records import finding
+from wirefence.oracles.records import make_finding
 from wirefence.strategies.records import Case, Frame
 
 __all__ = ["check_end_of_stdin", "find_missing_tools", "make_crowd"]
@@ -52,7 +52,7 @@ def find_missing_tools(facts: Facts, expected: tuple[str, ...]) -> Iterator[Char
         if name not in facts.tools:
             has = ", ".join(facts.tools) or "none"
             text = f"tools/list has no tool {name!r}; it has {has}"
-            yield Charge(finding("smoke", "smoke-tool", facts.label, name, text))
+            yield Charge(make_finding("smoke", "smoke-tool", facts.label, name, text))
 
 
 def check_end_of_stdin(
@@ -99,7 +99,7 @@ def check_end_of_stdin(
 
 
 def _make_charge(facts: Facts, rule: str, kind: str, text: str) -> Charge:
-    return Charge(finding("smoke", rule, facts.label, kind, text))
+    return Charge(make_finding("smoke", rule, facts.label, kind, text))
 
 
 def prepare_crowd(

@@ -27,13 +27,13 @@ from wirefence.fuzz.gate.trials.startup_variants import (
     StartupVariant,
     find_variant,
 )
-from wirefence.oracles.records import Finding, finding
-from wirefence.oracles.transcript import lines_of, transcript
+from wirefence.oracles.records import Finding, make_finding
+from wirefence.oracles.transcript import check_transcript, lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.targets.command.process import Process
 from wirefence.targets.command.records import Launch, Times
 from wirefence.targets.command.session import Session
-from wirefence.targets.effects.counting import settled
+from wirefence.targets.effects.counting import normalize_text
 from wirefence.targets.records import Trace
 
 __all__ = ["StartupFinding", "StartupRun", "StartupRunner", "startup_findings", "variant_of"]
@@ -129,7 +129,7 @@ class StartupRunner:
         known = _split_output(plain.stdout) + (
             _split_output(plain.stderr) if variant.merges else []
         )
-        usual = {settled(line) for line in known}
+        usual = {normalize_text(line) for line in known}
         return list(_judge_run(started, usual, self._facts, plain))
 
     def _run_variant(self, variant: StartupVariant) -> StartupRun:
@@ -241,19 +241,19 @@ def _judge_run(
     news = b"".join(
         piece + b"\n" if whole else piece
         for piece, whole in _split_with_ends(started.stdout)
-        if settled(piece) not in usual
+        if normalize_text(piece) not in usual
     )
     verdicts = [judge_reply(line, facts.version) for line in lines_of(news)]
     reported: set[str] = set()
-    for each in transcript(Trace(facts.label, news, ()), verdicts):
+    for each in check_transcript(Trace(facts.label, news, ()), verdicts):
         if each.rule not in reported:
             reported.add(each.rule)
             text = f"{started.variant.about}: {each.summary} on stdout ({started.status})"
-            made = finding("transcript", each.rule, facts.label, kind, text)
+            made = make_finding("transcript", each.rule, facts.label, kind, text)
             yield StartupFinding(made, started, _first_bad(news, facts))
     if started.variant.works and plain.answered and not started.answered:
         text = f"{started.variant.about}: a request is not answered ({started.status})"
-        made = finding("reply", "reply-missing", facts.label, kind, text)
+        made = make_finding("reply", "reply-missing", facts.label, kind, text)
         yield StartupFinding(made, started, started.stdout[-200:])
 
 

@@ -31,11 +31,11 @@ from wirefence.fuzz.gate.trials.messages import (
 )
 from wirefence.fuzz.text import last_words
 from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
-from wirefence.oracles.records import Finding, FrameVerdict, ReplyVerdict, finding
+from wirefence.oracles.records import Finding, FrameVerdict, ReplyVerdict, make_finding
 from wirefence.oracles.rules import BY_ID
-from wirefence.oracles.transcript import transcript
+from wirefence.oracles.transcript import check_transcript
 from wirefence.oracles.transcript_judge import judge_reply
-from wirefence.targets.effects.counting import Kind, counts, surplus
+from wirefence.targets.effects.counting import Kind, count_effects, count_surplus
 from wirefence.targets.effects.records import Observed
 from wirefence.targets.records import Trace
 
@@ -124,7 +124,7 @@ class _TrialJudge:
                     self.answers.setdefault((type(reply.id), reply.id), []).append((reply, line))
 
     def make_charge(self, oracle: str, rule: str, kind: str, text: str, raw: bytes = b"") -> Charge:
-        return Charge(finding(oracle, rule, self.facts.label, kind, text), raw)
+        return Charge(make_finding(oracle, rule, self.facts.label, kind, text), raw)
 
     def is_waived(self, frame: FrameVerdict) -> bool:
         """Whether the tool's own schema is richer than the judge's, so its verdict is ignored."""
@@ -299,8 +299,9 @@ class _TrialJudge:
     def judge_unnamed_effects(self, most: Counter[Kind]) -> Iterator[Charge]:
         """Compare counts of effects without a name with those of good sessions."""
         assert self.control is not None
-        extra = surplus(
-            counts(list_unnamed(self.observed)), counts(list_unnamed(self.control)) | most
+        extra = count_surplus(
+            count_effects(list_unnamed(self.observed)),
+            count_effects(list_unnamed(self.control)) | most,
         )
         for (recorder, kind, detail), count in sorted(extra.items()):
             text = (
@@ -315,7 +316,7 @@ class _TrialJudge:
             v if v.rule != "mcp-method" else ReplyVerdict("", v.kind) for v in self.verdicts
         ]
         whole = b"".join(line + b"\n" for line in self.observed.lines) + self.observed.tail
-        for found in transcript(Trace(self.facts.label, whole, ()), verdicts):
+        for found in check_transcript(Trace(self.facts.label, whole, ()), verdicts):
             bad = next(
                 (x for x, v in zip(self.observed.lines, verdicts, strict=True) if v.rule), b""
             )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from wirefence.targets.command.records import Launch
-from wirefence.targets.effects.environment import inherited, installs, with_env
+from wirefence.targets.effects.environment import inherited_value, may_install, with_env
 
 __all__ = ["PLAIN", "TOGETHER", "VARIANTS", "End", "StartupVariant", "find_variant"]
 
@@ -59,7 +59,7 @@ def _set_variables(**changes: str | None) -> _Change:
 
 def _enable_warnings(launch: Launch) -> Launch:
     options = "--trace-warnings --trace-deprecation --pending-deprecation"
-    node = f"{inherited(launch, 'NODE_OPTIONS') or ''} {options}".strip()
+    node = f"{inherited_value(launch, 'NODE_OPTIONS') or ''} {options}".strip()
     return with_env(
         launch, PYTHONWARNINGS="always", PYTHONDEVMODE="1", NODE_OPTIONS=node, RUBYOPT="-w"
     )
@@ -81,10 +81,10 @@ def _names_file(base: Path, word: str) -> bool:
 
 
 def _move_to_empty_folder(launch: Launch) -> Launch:
-    home = "" if installs(launch) else 'HOME="$d" '  # what an installer has fetched lies in HOME
+    home = "" if may_install(launch) else 'HOME="$d" '  # what an installer has fetched lies in HOME
     script = _IN_EMPTY.format(home=home)
     moved = replace(launch, argv=("/bin/sh", "-c", script, "sh", *_make_paths_absolute(launch)))
-    if installs(launch):
+    if may_install(launch):
         return moved
     nothing = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"))
     return with_env(moved, **nothing)
@@ -93,7 +93,7 @@ def _move_to_empty_folder(launch: Launch) -> Launch:
 def _break_environment(launch: Launch) -> Launch:
     names = ("TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "NODE_EXTRA_CA_CERTS")
     changes = dict.fromkeys(names, _MISSING)
-    if not installs(launch):
+    if not may_install(launch):
         changes |= {"HOME": _MISSING, "https_proxy": "http://127.0.0.1:9"}
     return with_env(launch, LC_ALL="xx_XX.none", TZ="None/Nowhere", **changes)
 
