@@ -102,7 +102,7 @@ def test_a_secret_of_the_environment_is_in_no_reproducer_and_replay_says_what_to
     [shown] = replay_reproducers(scan_folder(tmp_path).entries)
     assert (shown.verdict, shown.expected) == (ERROR, False)
     assert "its command held a secret, which is not kept" in shown.detail
-    assert "pass it the secret in a variable of the environment" in shown.detail
+    assert "pass the secret in an environment variable" in shown.detail
 
 
 def test_a_replay_says_nothing_of_a_secret_either(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from wirefence import strategies
 from wirefence.fuzz.examination.examiner import Examiner
-from wirefence.fuzz.examination.plan import known_quirks
+from wirefence.fuzz.examination.plan import load_known_quirks
 from wirefence.oracles.document import judge_document
 from wirefence.targets.parsers.canonical import encode
 from wirefence.targets.parsers.configs import CONFIGS, STRICT
@@ -19,7 +19,7 @@ DOCUMENTS = st.one_of(
     strategies.messages().map(lambda message: message.encode()),
     strategies.damaged_frames().map(lambda damaged: damaged.raw.rstrip(b"\n")),
 )
-EVERY_PARSER = Examiner(CONFIGS, gateways=(), quirks=known_quirks())
+EVERY_PARSER = Examiner(CONFIGS, gateways=(), quirks=load_known_quirks())
 
 
 @given(DOCUMENTS)
