@@ -74,7 +74,12 @@ def test_what_is_kept_of_each_case_is_seen(
 ) -> None:
     traces = []
     run = examine.run_case
-    monkeypatch.setattr(examine, "run_case", lambda *given: traces.append(run(*given)) or traces[-1])
+
+    def keep_trace(*given):
+        traces.append(run(*given))
+        return traces[-1]
+
+    monkeypatch.setattr(examine, "run_case", keep_trace)
     assert kept(examiner) > MOST
 
 
