@@ -59,7 +59,7 @@ def main(file: str) -> NoReturn:
             packages, exclude=[*_OURS, *_list_modules_outside(include)]
         ):
             run: Any = import_module("wirefence.fuzz.coverage.run_target")
-        run.fuzz(atheris, path, path.stem, sys.argv[1:], given)
+        run.run_libfuzzer(atheris, path, path.stem, sys.argv[1:], given)
     except (errors[0].UsageError, errors[1].TargetError) as error:
         _exit_with_error(error.cause, error.hint)
     raise AssertionError("libFuzzer ends the process")

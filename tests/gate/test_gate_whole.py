@@ -181,7 +181,7 @@ class TestTheCommand:
             (("--tool", "x", "--args", "[]", "--", "true"), "no JSON object"),
             (("--tool", "x", "--args", "{", "--", "true"), "no JSON"),
             (("--env", "=x", "--", "true"), "names no variable"),
-            (("--seconds", "nan", "--", "true"), "no number of seconds"),
+            (("--seconds", "nan", "--", "true"), "is not a number of seconds"),
             (("--update-baseline", "--", "true"), "needs a file"),
             (("--baseline", "absent.json", "--", "true"), "there is no baseline"),
         ],
