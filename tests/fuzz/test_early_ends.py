@@ -67,7 +67,7 @@ def said(process: subprocess.Popen[bytes]) -> str:
     [
         ("wirefence", "click._compat"),
         ("wirefence", "wirefence.fuzz.store.store"),
-        ("wirefence", "orjson"),
+        ("wirefence", "wirefence.targets.parsers.prescan"),
         ("python -m wirefence", "click"),
         ("python -m wirefence", "rich.text"),
     ],
