@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """libFuzzer target: one session through the whole pipeline.
 
-The key insight: the reference gateway over a parser that the input chooses, under every oracle.
+The reference gateway over a parser that the input chooses, under every oracle.
 Run it as any libFuzzer binary: ``fuzz/fuzz_gateway.py [FLAGS] CORPUS... SEEDS``.
 """
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """libFuzzer target: the judge against the gateway.
 
-The key insight: two readings of docs/contract.md that share no code, in both profiles and
+Two readings of docs/contract.md that share no code, in both profiles and
 under both policies.
 Run it as any libFuzzer binary: ``fuzz/fuzz_judge.py [FLAGS] CORPUS... SEEDS``.
 """

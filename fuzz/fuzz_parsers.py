@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """libFuzzer target: N-way agreement on one document.
 
-The key insight: every parser configuration reads the same bytes, and the judge says who is right.
+Every parser configuration reads the same bytes, and the judge says who is right.
 Run it as any libFuzzer binary: ``fuzz/fuzz_parsers.py [FLAGS] CORPUS... SEEDS``.
 """
 

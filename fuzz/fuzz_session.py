@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """libFuzzer target: several frames, chunk cuts and both policies.
 
-The key insight: where the writer pauses must not matter, and a rejected frame must leave no state.
+Where the writer pauses must not matter, and a rejected frame must leave no state.
 Run it as any libFuzzer binary: ``fuzz/fuzz_session.py [FLAGS] CORPUS... SEEDS``.
 """
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """libFuzzer target: the validator of a server's stdout.
 
-The key insight: it must take any bytes, and read each line as other readers of JSON do.
+It must take any bytes, and read each line as other readers of JSON do.
 Run it as any libFuzzer binary: ``fuzz/fuzz_transcript.py [FLAGS] CORPUS... SEEDS``.
 """
 

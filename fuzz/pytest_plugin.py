@@ -1,6 +1,6 @@
 """The pytest plugin: committed crash files as tests, and a fixture for servers and adapters.
 
-The key insight: a plugin is loaded in every run of a project that has it installed, so this module
+A plugin is loaded in every run of a project that has it installed, so this module
 imports nothing of Wirefence until a test asks for it.
 
 A ``.frame`` file with its metadata beside it is a test, wherever pytest meets one. It passes if the

@@ -1,6 +1,6 @@
 """What the pytest plugin does once a test asks for it: replays, the gate, adapters.
 
-The key insight: a failure is told by the findings and the line that shows them again; a traceback
+A failure is told by the findings and the line that shows them again; a traceback
 through Wirefence would say nothing about the project under test.
 """
 

@@ -1,6 +1,6 @@
 """Oracle *agreement*: every parser gives the same outcome, and the outcome that the judge gives.
 
-The key insight: parsers are not voted on. Each is compared with the judge, whose verdict comes from
+Parsers are not voted on. Each is compared with the judge, whose verdict comes from
 the rules; a difference is named by its effect and by the features of the input, and a difference
 that the parser is known to show (a *quirk*) is no news.
 """

@@ -1,6 +1,6 @@
 """Judge one JSON document against RFC 8259 (spec) and what two readers may read alike (strict).
 
-Key insight: a JSON text is a row of units, each an optional name, a value or a run of opening
+A JSON text is a row of units, each an optional name, a value or a run of opening
 brackets, and the closing brackets and comma behind it. One regular expression finds the units, so a
 member costs one step and not four, a million brackets cost one step, and neither nesting nor length
 can blow the stack. Syntax wins over strict rules, which are only noted on the way.

@@ -1,6 +1,6 @@
 """Oracle *non-action*: nothing acts but what the judge accepted and the policy authorized.
 
-The key insight: every frame asks for an action of its own name, so an effect alone says which frame
+Every frame asks for an action of its own name, so an effect alone says which frame
 caused it, and the judge alone says whether that frame could.
 """
 

@@ -1,6 +1,6 @@
 """The vocabulary of divergence: what about a document makes parsers disagree.
 
-The key insight: a difference is explained by what the *input* holds (a comment, a lone surrogate,
+A difference is explained by what the *input* holds (a comment, a lone surrogate,
 an integer beyond 2^53), never by which parser was right. Features are read off the raw bytes with
 regular expressions, outside of strings and inside them apart, so that documents that no parser
 accepts can be named too.

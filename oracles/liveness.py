@@ -1,6 +1,6 @@
 """Oracle *liveness*: no crash, no hang, no memory without bound.
 
-The key insight: a reader that dies of one bad frame refuses service to every good one, so a crash
+A reader that dies of one bad frame refuses service to every good one, so a crash
 is a fault even where nothing acted.
 """
 

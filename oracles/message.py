@@ -1,6 +1,6 @@
 """Judge one message: the rpc and message layers of docs/contract.md.
 
-The key insight: the kind of a message is decided by which members are *there*, never by their
+The kind of a message is decided by which members are *there*, never by their
 values, and the id by its spelling, since readers differ on both.
 """
 

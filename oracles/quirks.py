@@ -1,6 +1,6 @@
 """Known differences of each parser, as probed from the installed libraries.
 
-The key insight: quirks are measured, never typed in. ``wirefence quirks --write`` makes the file
+Quirks are measured, never typed in. ``wirefence quirks --write`` makes the file
 anew; a test compares it with reality.
 """
 

@@ -1,6 +1,6 @@
 """What must be and what must not: rules, verdicts, judgements, findings.
 
-The key insight: a verdict is made for every frame and every line, so verdicts are plain tuples with
+A verdict is made for every frame and every line, so verdicts are plain tuples with
 names, which cost a third of a frozen dataclass to make; the rest is made far less often.
 """
 

@@ -1,6 +1,6 @@
 """Oracle *reply*: who was answered, with what id, how often, and what leaked.
 
-The key insight: a reply is matched to its request by id and type of id, never by order, since an
+A reply is matched to its request by id and type of id, never by order, since an
 honest server may answer out of order; what remains unmatched was said to nobody.
 """
 

@@ -1,6 +1,6 @@
 """Every rule by its name, with its layer, its sentence and where that sentence comes from.
 
-The key insight: a rule is data, so the judge, the reports and ``docs/rules.md`` can't tell
+A rule is data, so the judge, the reports and ``docs/rules.md`` can't tell
 different stories about it.
 """
 

@@ -1,6 +1,6 @@
 """Judge a whole session of bytes by docs/contract.md: the reference model of every oracle.
 
-The key insight: only an accepted or refused message changes the state, so a rejected one needs no
+Only an accepted or refused message changes the state, so a rejected one needs no
 undoing; only a batch, judged member by member, is rolled back to the mark set before it. And as
 nothing acts once a session is closed, the policy ``close`` is that of ``continue``, cut short.
 """

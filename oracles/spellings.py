@@ -1,6 +1,6 @@
 """What of a wide rule a frame breaks: two lenient readers of one rule are two faults.
 
-The key insight: ``json-syntax`` is broken by NaN as well as by a trailing comma, and a reader that
+``json-syntax`` is broken by NaN as well as by a trailing comma, and a reader that
 takes the one need not take the other. Where a frame holds several, the first in the order below
 names it: whoever took the frame took them all.
 """

@@ -1,6 +1,6 @@
 """Oracle *session*: a rejected frame leaves no state.
 
-The key insight: what a session does after a rejected frame must equal what it does in a control
+What a session does after a rejected frame must equal what it does in a control
 session that never saw the frame; no knowledge of the target's insides is needed to compare the two.
 """
 

@@ -1,6 +1,6 @@
 """Oracle *transcript*: every byte on stdout belongs to a complete, permitted message.
 
-The key insight: stdout is judged raw and whole, by the same judge as stdin, before anything decodes
+Stdout is judged raw and whole, by the same judge as stdin, before anything decodes
 it; one stray byte there is a message that the peer will misread.
 """
 

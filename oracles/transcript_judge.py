@@ -1,6 +1,6 @@
 """Judge one line that a server wrote: may it send this to a client?
 
-The key insight: a client reads stdout with a parser of its own, so the line is judged from its raw
+A client reads stdout with a parser of its own, so the line is judged from its raw
 bytes, with the rules that hold for what comes in.
 """
 

@@ -1,6 +1,6 @@
 """What stands on stdout where a message should: the kind of an offence, read off the raw bytes.
 
-The key insight: a server that prints a banner has one fault, whatever the banner says and over how
+A server that prints a banner has one fault, whatever the banner says and over how
 many lines; so a kind is what a line *is*, lines that were written as one are looked at as one, and
 the wording never matters.
 """

@@ -1,6 +1,6 @@
 """What is sent: JSON texts, MCP messages, damage and sessions, from one grammar.
 
-The key insight: each grammar function takes its choices from a :class:`Source`. Give it a
+Each grammar function takes its choices from a :class:`Source`. Give it a
 :class:`RandomSource` and it is a fast generator; the functions of this module give the same grammar
 as Hypothesis strategies, which shrink.
 """

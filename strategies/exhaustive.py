@@ -1,6 +1,6 @@
 """All inputs of a shape, in shortlex order: shorter first, then in the order of the alphabet.
 
-The key insight: random search can say that nothing was found; going through everything of a small
+Random search can say that nothing was found; going through everything of a small
 shape can say that there is nothing. The first witness it meets is also the smallest.
 """
 

@@ -1,6 +1,6 @@
 """JSON texts, valid by RFC 8259, in all the spellings that it allows.
 
-The key insight: parsers disagree about spellings, and a grammar of values has none left by the time
+Parsers disagree about spellings, and a grammar of values has none left by the time
 a serializer is done. So this one never makes a value: every choice is about bytes.
 """
 

@@ -1,6 +1,6 @@
 """MCP messages of every kind, version and direction.
 
-The key insight: the kinds are a table (:mod:`strategies.mcp_kinds`); what a version demands of all
+The kinds are a table (:mod:`strategies.mcp_kinds`); what a version demands of all
 its requests or results (``_meta``, ``resultType``, cache hints) is added here, once.
 """
 

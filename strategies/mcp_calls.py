@@ -1,6 +1,6 @@
 """``tools/call``: the one message that can act.
 
-The key insight: each call carries its nonce as the ``action`` argument, so that an effect names the
+Each call carries its nonce as the ``action`` argument, so that an effect names the
 frame that caused it. Refused calls carry theirs too: it must never come back.
 """
 

@@ -1,6 +1,6 @@
 """The objects inside MCP messages: capabilities, content blocks, tools, resources, tasks.
 
-The key insight: an optional member is where readers differ, so :func:`some` decides for each alone;
+An optional member is where readers differ, so :func:`some` decides for each alone;
 members that a later version added are offered to that version and its successors only.
 """
 

@@ -1,6 +1,6 @@
 """Every kind of message that the five protocol versions define, as one table.
 
-The key insight: a kind is known by the name of its definition in the official schema, so that the
+A kind is known by the name of its definition in the official schema, so that the
 table can be checked against the schemas name by name, and each message against its definition.
 Sources: ``schema.json`` of each protocol version.
 """

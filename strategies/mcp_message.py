@@ -1,6 +1,6 @@
 """A message before it becomes bytes.
 
-The key insight: members are kept in order and their values raw, so that a message can say what no
+Members are kept in order and their values raw, so that a message can say what no
 dictionary can (order, duplicates, spelling) and emitting one is a join.
 """
 

@@ -1,6 +1,6 @@
 """Raw JSON values that every reader must understand alike, and the ``_meta`` that carries them.
 
-The key insight: a good call is only a good control if it is not always spelled the same way, so
+A good call is only a good control if it is not always spelled the same way, so
 the spellings vary here within what the strict profile of the contract accepts.
 """
 

@@ -1,6 +1,6 @@
 """What is sent: frames and the cases made of them.
 
-The key insight: a case knows nothing about any target. It is bytes, the places where the writer
+A case knows nothing about any target. It is bytes, the places where the writer
 pauses, and the names of the damage that was done, so that one case can be given to a parser, a
 gateway and a real server and their traces compared.
 """

@@ -1,6 +1,6 @@
 """Sessions of the other direction: what a server writes to its client.
 
-The key insight: a client has the same questions to ask of a line as a server, so the same damage is
+A client has the same questions to ask of a line as a server, so the same damage is
 done to it; only the messages differ.
 """
 

@@ -1,6 +1,6 @@
 """Whole sessions: the handshake, then calls, each naming its own action.
 
-The key insight: a session is first made good in every respect, ids and lifecycle included, and only
+A session is first made good in every respect, ids and lifecycle included, and only
 then handed to the damage. So whatever is rejected is rejected for the damage that was done.
 """
 

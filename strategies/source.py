@@ -1,6 +1,6 @@
 """Where choices come from.
 
-The key insight: the grammar is written once, as plain functions that ask a :class:`Source` for
+The grammar is written once, as plain functions that ask a :class:`Source` for
 their choices. Whoever answers decides what the grammar is: a fast random generator here, a property
 test that shrinks in ``strategies.hypothesis_driver``. Options stand simplest first, and shrinking
 goes towards the first.

@@ -1,6 +1,6 @@
 """Runs one case through one in-process gateway and writes down what was seen.
 
-The key insight: the harness must not add behaviour of its own. It feeds the writes of the case in
+The harness must not add behaviour of its own. It feeds the writes of the case in
 order and stops at the first exception, as a process would have died there; how much stack the
 gateway finds does not depend on how deep the caller happens to be.
 """

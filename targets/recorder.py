@@ -1,6 +1,6 @@
 """The executor that executes nothing: every call that reaches it becomes an effect.
 
-The key insight: an effect is judged by what had been sent when it happened, so the recorder is told
+An effect is judged by what had been sent when it happened, so the recorder is told
 how far stdin has come before each write, and stamps every call with it.
 """
 

@@ -1,6 +1,6 @@
 """What was seen: effects, traces, parser outcomes. Never a judgement.
 
-The key insight: a target is asked for bytes and gives back observations; whether they are allowed
+A target is asked for bytes and gives back observations; whether they are allowed
 is for ``oracles/`` to say, from the case alone.
 """
 

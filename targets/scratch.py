@@ -1,6 +1,6 @@
 """Folders for what lasts no longer than a process: what one that was killed has left is taken away.
 
-The key insight: a lock ends with its holder, however that ends, and its number can't be taken by
+A lock ends with its holder, however that ends, and its number can't be taken by
 somebody else. So each folder is locked by its maker, and a folder that anybody can lock is nobody's
 any more. All of them are in one folder of the user, so that others' are never touched.
 """

@@ -1,6 +1,6 @@
 """Build instrumented copies of parsers, or take them from the cache, and say how to run them.
 
-The key insight: the copies go in front of the installed libraries by ``PYTHONPATH`` alone. Nothing
+The copies go in front of the installed libraries by ``PYTHONPATH`` alone. Nothing
 that is installed changes, and a process without the environment that is returned here runs what it
 always ran.
 """

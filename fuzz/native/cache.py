@@ -1,6 +1,6 @@
 """Builds kept by what they were made of: interpreter, library, compiler and flags.
 
-The key insight: a build happens in a folder of its own and gets its name by one rename, after
+A build happens in a folder of its own and gets its name by one rename, after
 everything in it is on disk. So a name proves a whole build, whoever was killed meanwhile, and a
 lock that ends with its process lets two runs share one build.
 """

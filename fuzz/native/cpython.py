@@ -1,6 +1,6 @@
 """The C source of ``_json`` for the interpreter that runs.
 
-The key insight: an installed CPython has its headers but not its source, and the package index has
+An installed CPython has its headers but not its source, and the package index has
 neither. What has it is a source tree that was kept, or the distribution's source package, which
 has the same minor version and perhaps another patch release: good enough to build against these
 headers, and said so wherever versions are shown.

@@ -1,6 +1,6 @@
 """Fuzz one library: ``python -m wirefence.fuzz.native.exercise NAME [ARGS...]``.
 
-The key insight: the shortest possible target, nothing but the library on decoded bytes, gives the
+The shortest possible target, nothing but the library on decoded bytes, gives the
 ceiling for execs/s and edges against which a real target is to be read. ARGS are libFuzzer's.
 """
 

@@ -1,6 +1,6 @@
 """The parsers that can be instrumented, and where their C code shows in Python.
 
-The key insight: a library whose C part cannot load goes on in pure Python without a word, so each
+A library whose C part cannot load goes on in pure Python without a word, so each
 row says which function must have come from the C module for it to be in use.
 """
 

@@ -1,6 +1,6 @@
 """Is the instrumented copy the one that this process runs?
 
-The key insight: without the preloaded runtime the C module does not load, and ``json`` and
+Without the preloaded runtime the C module does not load, and ``json`` and
 ``simplejson`` answer with their pure Python scanners: everything works and nothing is covered. Only
 the process that fuzzes can tell, so it asks before the first input.
 """

@@ -1,6 +1,6 @@
 """Edges and execs/s of each instrumented library, from a short run of the fuzzer over it.
 
-The key insight: libFuzzer's own last line has the counts, and a count of nearly nothing would
+LibFuzzer's own last line has the counts, and a count of nearly nothing would
 mean that the copy is not instrumented, so the figures are also the proof.
 """
 

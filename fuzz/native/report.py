@@ -1,6 +1,6 @@
 """A sanitizer's report, read for the kind of its fault and where that was.
 
-The key insight: addresses, sizes and lines differ from run to run and from build to build. What
+Addresses, sizes and lines differ from run to run and from build to build. What
 stays is the kind of fault and the functions nearest to it, between the sanitizer's own frames above
 and the interpreter's call machinery below.
 """

@@ -1,6 +1,6 @@
 """Debian's clang, and the runtime of atheris that its output needs.
 
-The key insight: the compiler puts the sanitizer's hooks in and the linker leaves them undefined.
+The compiler puts the sanitizer's hooks in and the linker leaves them undefined.
 The preloaded runtime of atheris resolves them, so that the module, libFuzzer and AddressSanitizer
 are one set of counters, and clang's own runtime package is not needed.
 """

@@ -1,6 +1,6 @@
 """Figures of coverage-guided fuzzing, side by side with libFuzzer's own byte mutator.
 
-The key insight: both columns are the same target, the same time and an empty corpus; the only
+Both columns are the same target, the same time and an empty corpus; the only
 difference is who mutates. Rates are per second of CPU time, since machines are shared.
 """
 

@@ -1,6 +1,6 @@
 """How fast is the gate? Bad frames against good ones, by the same server in the same run.
 
-The key insight: servers and machines differ a hundredfold, so the only figure that travels is a
+Servers and machines differ a hundredfold, so the only figure that travels is a
 ratio. What a server does with good requests that are simply pipelined is all that can be asked for;
 what it does with the very bytes of the bad ones, sent blindly, is all that can be had.
 """

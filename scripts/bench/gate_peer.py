@@ -1,6 +1,6 @@
 """How fast is another fuzzer on the same server? By what the server was really sent.
 
-The key insight: what a fuzzer prints of itself, and how long it runs as a whole, say little. So a
+What a fuzzer prints of itself, and how long it runs as a whole, say little. So a
 relay stands before the server and writes down each request and when it came: calls that were
 really received, over the time from the first to the last of them, which no start is part of.
 """

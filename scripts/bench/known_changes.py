@@ -4,7 +4,7 @@
 versions in the file and says for each listed change whether a class of the same kind was found,
 under which name, and how long its smallest input is beside the listed one.
 
-The key insight: a listed input is read by both sides only after the search, to learn which effect
+A listed input is read by both sides only after the search, to learn which effect
 and traits it has; a class found explains it if it has the same effect and needs no other traits.
 """
 

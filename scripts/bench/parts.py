@@ -1,6 +1,6 @@
 """Figures of speed: how fast are the grammar, the judge, the parser loop and the gateway?
 
-The key insight: machines differ and are shared, so every figure is CPU time of this process, and
+Machines differ and are shared, so every figure is CPU time of this process, and
 what must be near the parsers' own speed is a ratio within one run.
 """
 

@@ -1,6 +1,6 @@
 """Which planted faults each libFuzzer target has to find, and the loop that looks for one.
 
-The key insight: a target that cannot find a known fault of its stage will not find an unknown one,
+A target that cannot find a known fault of its stage will not find an unknown one,
 so the zoo is the yardstick of mutator and checks. The loop is libFuzzer's without the process: it
 keeps what behaves in a new way, from an empty corpus, and counts inputs instead of seconds, which
 means the same on a busy machine.

@@ -1,6 +1,6 @@
 """``python -m wirefence`` and ``wirefence``: the command line, and Ctrl-C from its first moment on.
 
-The key insight: what takes long at a start is importing, so whoever presses Ctrl-C early meets
+What takes long at a start is importing, so whoever presses Ctrl-C early meets
 that; nothing but the answer to it is imported before.
 """
 

@@ -1,6 +1,6 @@
 """Damage: the named ways in which a good session is spoiled before it is sent.
 
-The key insight: the names are the vocabulary of every report, so an operator does one thing, says
+The names are the vocabulary of every report, so an operator does one thing, says
 where it was learnt, and says whether its result must be rejected, must be accepted, or depends.
 """
 

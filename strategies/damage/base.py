@@ -1,6 +1,6 @@
 """What a damage operator is, and the two ways to write one.
 
-The key insight: damage is done to bytes that are known to be good, so an operator needs to find
+Damage is done to bytes that are known to be good, so an operator needs to find
 places in a frame (see :mod:`strategies.damage.spans`), never to parse it; what it leaves behind is
 whatever no serializer would ever write.
 """

@@ -1,6 +1,6 @@
 """Good messages made for damage that few sessions have a place for.
 
-The key insight: a member that is rare in good sessions would be damaged rarely, and a rule about it
+A member that is rare in good sessions would be damaged rarely, and a rule about it
 hardly ever be exercised; so whoever wants to damage it brings a message that has it.
 """
 

@@ -1,6 +1,6 @@
 """No server outlives us, even where we are killed: a guardian ends what is left.
 
-The key insight: a process that is killed can't clean up, but the kernel closes its pipes. So a
+A process that is killed can't clean up, but the kernel closes its pipes. So a
 shell that does nothing but read from one learns of our death, and kills the groups that it was told
 of, and whatever left its group with our mark in its environment. A parent-death signal would not
 do: it reaches the leader of a group only, and it comes when the thread that started it ends.

@@ -1,6 +1,6 @@
 """One server process: raw pipes in its own process group, and a deadline on everything.
 
-The key insight: nothing may wait for the server but with a clock in hand. What the pipe of stdin
+Nothing may wait for the server but with a clock in hand. What the pipe of stdin
 has no room for is written by a thread of its own, which may block; reads never do; and the group is
 killed before its leader is reaped, while its number can't have gone to somebody else.
 """

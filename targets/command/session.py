@@ -1,6 +1,6 @@
 """A session with a server that may live through many cases, and spares for when it doesn't.
 
-The key insight: a reply is waited for by the id that nobody else uses, never by its place, since
+A reply is waited for by the id that nobody else uses, never by its place, since
 replies come out of order and between notifications. A sentinel is only such a request, sent last.
 """
 

@@ -1,6 +1,6 @@
 """A command becomes a process of its own group, or one sentence that says why it can't.
 
-The key insight: what the system says of a failed start names neither the command nor what to do, so
+What the system says of a failed start names neither the command nor what to do, so
 each cause is looked at here, where both are known.
 """
 

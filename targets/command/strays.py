@@ -1,6 +1,6 @@
 """What a server started and did not take with it: found by a mark in its environment.
 
-The key insight: a process can leave its group, its session and its parent, but it keeps the
+A process can leave its group, its session and its parent, but it keeps the
 environment that it was started with. So every server is started with a mark of this run, and
 whoever still has it at the end is a stray. One that cleans its environment is not found.
 """

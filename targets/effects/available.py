@@ -1,6 +1,6 @@
 """Which recorders watch a launch, strongest first, and which don't and why.
 
-The key insight: a report that says nothing happened must say who looked. A recorder may be off
+A report that says nothing happened must say who looked. A recorder may be off
 before the start (no strace here), or turn out to have watched nothing (no Python in this server);
 both are told.
 """

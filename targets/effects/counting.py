@@ -1,6 +1,6 @@
 """Counting effects against a control session.
 
-The key insight: a server that turns bad arguments into an empty call acts without any nonce. What
+A server that turns bad arguments into an empty call acts without any nonce. What
 gives it away is that a session with one bad frame more has more effects than the same session
 without, once names that are new each time (temporary files, ports, dates) are made equal.
 """

@@ -1,6 +1,6 @@
 """A fake HTTP service on loopback: the endpoint of executors that call the web.
 
-The key insight: most HTTP clients obey the proxy variables, so that a service which takes any
+Most HTTP clients obey the proxy variables, so that a service which takes any
 request for any host sees what a server would have sent out, and nothing leaves the machine.
 """
 

@@ -1,6 +1,6 @@
 """Files below watched folders: what is new, what grew, what changed, what is gone.
 
-The key insight: of a file that grew only the new bytes are looked at, so that a log which holds
+Of a file that grew only the new bytes are looked at, so that a log which holds
 every earlier action name does not blame all of them on the latest frame.
 """
 

@@ -1,6 +1,6 @@
 r"""The append-only file in which code injected into a server notes what the server does.
 
-The key insight: opening, appending one line and closing again for each note holds no descriptor in
+Opening, appending one line and closing again for each note holds no descriptor in
 the server, so that none can be closed under it, inherited, or taken for the server's own. On Linux
 one append of one line is whole, whatever other processes append meanwhile.
 

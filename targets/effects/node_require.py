@@ -1,6 +1,6 @@
 """Node servers: a ``--require`` hook, put into every Node that the launch starts.
 
-The key insight: ``NODE_OPTIONS`` reaches any depth of launchers (npx, shells) and worker threads;
+``NODE_OPTIONS`` reaches any depth of launchers (npx, shells) and worker threads;
 built-in modules are patched before the server's first line, and ``syncBuiltinESMExports`` carries
 the patches over to ES modules, which otherwise keep the functions as they were.
 """

@@ -1,6 +1,6 @@
 """Python servers: an audit hook, put into every Python that the launch starts.
 
-The key insight: ``PYTHONPATH`` reaches any depth of launchers, and ``sitecustomize`` runs before
+``PYTHONPATH`` reaches any depth of launchers, and ``sitecustomize`` runs before
 the server's first line, so that no file of the server changes. Whether any Python came to load it
 is known only afterwards; each that does says hello in the journal.
 """

@@ -1,6 +1,6 @@
 """What recorders of effects have in common.
 
-The key insight: no recorder sees everything, so each says what it can't see, whether it came to
+No recorder sees everything, so each says what it can't see, whether it came to
 watch at all, and a report names those that did. Silence of a recorder proves only what it could
 have seen.
 """

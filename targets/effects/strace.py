@@ -1,6 +1,6 @@
 """Anything on Linux: system calls, where tracing is allowed.
 
-The key insight: with ``-D`` the tracer is a grandchild, so that the started process *is* the
+With ``-D`` the tracer is a grandchild, so that the started process *is* the
 server: its pid, exit status, signals and memory are the server's own. ``--seccomp-bpf`` stops only
 at the calls that are watched, which is what makes tracing affordable.
 """

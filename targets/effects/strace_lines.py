@@ -1,6 +1,6 @@
 """Reading strace's output: lines to calls, calls to effects.
 
-The key insight: strace escapes line ends and quotes inside strings, so that a line is a line and
+Strace escapes line ends and quotes inside strings, so that a line is a line and
 ``" <unfinished ...>"`` at its end can't be forged by a file name. A call that was interrupted by
 another thread's comes in two halves, which the thread's number puts together.
 """

@@ -1,6 +1,6 @@
 """Environments on disk: built once, whole or absent, whoever builds and whoever is killed.
 
-The key insight: a rename is the only step that makes an environment count. Whatever happens
+A rename is the only step that makes an environment count. Whatever happens
 before it leaves a folder with another name, which the next holder of the lock removes; and an
 installer that outlives its killed parent still holds the lock, so nobody builds beside it.
 """

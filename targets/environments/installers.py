@@ -1,6 +1,6 @@
 """uv, or venv and pip: what puts a library into an environment, and what its failures mean.
 
-The key insight: an installer's last line names its own step, not the user's mistake, so its output
+An installer's last line names its own step, not the user's mistake, so its output
 is read for the few causes that people can do something about.
 """
 

@@ -1,6 +1,6 @@
 """Interpreters that are here already: found, asked what they are, never downloaded.
 
-The key insight: a name on PATH is a promise (a shim may point nowhere), so every candidate is run
+A name on PATH is a promise (a shim may point nowhere), so every candidate is run
 and believed only for what it says of itself.
 """
 

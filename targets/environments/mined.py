@@ -1,6 +1,6 @@
 """Names and strings out of a library's own files: seeds that only its authors would think of.
 
-The key insight: what a parser treats specially stands in it as text: names of constants, of hooks
+What a parser treats specially stands in it as text: names of constants, of hooks
 and of error cases, in the data of a compiled library just as in the literals of a Python file.
 """
 

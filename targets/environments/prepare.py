@@ -1,6 +1,6 @@
 """From what the user wrote to a side that has said hello.
 
-The key insight: a side is started once before anything is compared, so whatever cannot run is
+A side is started once before anything is compared, so whatever cannot run is
 known, with its reason, before the first input.
 """
 

@@ -1,6 +1,6 @@
 """A worker as its user sees it: asked for batches, it answers for every input, whatever dies.
 
-The key insight: a worker sends its results as they come, so an ending is already known to lie in
+A worker sends its results as they come, so an ending is already known to lie in
 the few inputs behind the last result. Those go to a new process one by one, and the one that ends
 it too must end a third process alone: only what an input does by itself is its outcome.
 """

@@ -1,6 +1,6 @@
 """The bytes between a comparison and its workers: docs/internals/workers.md as code.
 
-The key insight: a worker is not trusted to be there. Every read and write has a deadline, every
+A worker is not trusted to be there. Every read and write has a deadline, every
 length is checked, and what does not fit the protocol counts as the worker's end.
 """
 

@@ -1,6 +1,6 @@
 """What a side of a comparison is and what it says of an input.
 
-The key insight: a death, a hang and a memory blow-up are outcomes like a value or an error, so the
+A death, a hang and a memory blow-up are outcomes like a value or an error, so the
 comparison of two sides never has to ask whether a side is still there.
 """
 

@@ -1,6 +1,6 @@
 """The sides of a comparison, ready to work.
 
-The key insight: whatever a side is made of, it comes down to a command that speaks one protocol.
+Whatever a side is made of, it comes down to a command that speaks one protocol.
 """
 
 from __future__ import annotations

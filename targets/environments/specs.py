@@ -1,6 +1,6 @@
 """What people write for a side, taken apart.
 
-The key insight: everything a side can be made of comes down to three questions: which interpreter,
+Everything a side can be made of comes down to three questions: which interpreter,
 what is to be installed into it, and which module of it reads.
 """
 

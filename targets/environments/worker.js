@@ -1,6 +1,6 @@
 // JSON.parse behind the protocol of docs/internals/workers.md, for a comparison with another library.
 //
-// The key insight: JavaScript has one number type, so a whole number is told as an integer and the
+// JavaScript has one number type, so a whole number is told as an integer and the
 // other side is asked to tell its numbers the same way ("numbers": "binary64").
 "use strict";
 

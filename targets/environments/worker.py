@@ -1,6 +1,6 @@
 """One side of a comparison: a JSON library in this process, asked in batches over stdin and stdout.
 
-The key insight: a comparison is cheap when both sides say what they made of an input in eight
+A comparison is cheap when both sides say what they made of an input in eight
 bytes, and it is sound when those bytes depend on the typed value alone: not on the interpreter, its
 version, the language, or how deep the caller happens to stand. docs/internals/workers.md describes
 the protocol.

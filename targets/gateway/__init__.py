@@ -1,6 +1,6 @@
 """The reference gateway: ``docs/contract.md`` as a program, for others to be compared with.
 
-The key insight: every layer only judges. A frame passes all of them, in the order of the contract,
+Every layer only judges. A frame passes all of them, in the order of the contract,
 before anything is remembered or done, so a rejected frame has nothing to take back; and the one
 thing that can be executed, an ``Action``, can be made by the authorization layer alone.
 """

@@ -1,6 +1,6 @@
 """The reference gateway as a stdio server: ``python -m wirefence.targets.gateway``.
 
-The key insight: only the gateway may write to stdout. The descriptor is moved away before anything
+Only the gateway may write to stdout. The descriptor is moved away before anything
 else runs, and what prints to descriptor 1 after that, whoever it is, ends up on stderr.
 """
 

@@ -1,6 +1,6 @@
 """Who calls, and whether they may: the only place where an ``Action`` comes from.
 
-The key insight: permission is a value. The executor takes nothing but an ``Action``, and no other
+Permission is a value. The executor takes nothing but an ``Action``, and no other
 module can make one, so that a path around this check cannot be written by mistake.
 """
 

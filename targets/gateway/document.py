@@ -1,6 +1,6 @@
 """A line to a JSON value: UTF-8 first, then exactly one RFC 8259 value.
 
-The key insight: a table of which token may follow which, and a stack of open containers, read JSON
+A table of which token may follow which, and a stack of open containers, read JSON
 without recursion, so that no depth of nesting is an accident; the strict rules are noted on the way
 by position and only raised once the whole document has proved to be JSON.
 """

@@ -1,6 +1,6 @@
 """The way out: hands a granted action on, once.
 
-The key insight: it decides nothing. It asks for the proof that somebody else did.
+It decides nothing. It asks for the proof that somebody else did.
 """
 
 from __future__ import annotations

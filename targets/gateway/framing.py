@@ -1,6 +1,6 @@
 """Bytes to lines: cut at LF and nowhere else, however the bytes arrive.
 
-The key insight: a line is too long as soon as one byte too many has come, not when its LF does.
+A line is too long as soon as one byte too many has come, not when its LF does.
 Judged then, the buffer never holds more than the limit, and the verdict does not depend on how the
 writer happened to cut its writes.
 """

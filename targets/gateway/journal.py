@@ -1,6 +1,6 @@
 """What a gateway may remember of its traffic: rules, places and fingerprints, never content.
 
-The key insight: a fingerprint keyed with a secret of the session tells equal frames apart from
+A fingerprint keyed with a secret of the session tells equal frames apart from
 different ones, and nothing else; a bare hash of a short frame could be guessed.
 """
 

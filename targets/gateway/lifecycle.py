@@ -1,6 +1,6 @@
 """Where a session stands: handshake and used ids.
 
-The key insight: checking and remembering are two steps. A frame is checked against the state and
+Checking and remembering are two steps. A frame is checked against the state and
 only remembered once nothing can reject it any more; for a batch both happen on a copy.
 """
 

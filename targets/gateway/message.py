@@ -1,6 +1,6 @@
 """What the Model Context Protocol demands of a single message, version by version.
 
-The key insight: the differences between versions are data. One table says which methods exist, one
+The differences between versions are data. One table says which methods exist, one
 which are served, one which members a call may have; the checks read them and are the same for all.
 Sources: the schema of each protocol version; ``docs/contract.md`` for what is left open there.
 """

@@ -1,6 +1,6 @@
 """What the gateway says: one line for each answer.
 
-The key insight: of everything in an answer only the id came from the peer. The rest is constant for
+Of everything in an answer only the id came from the peer. The rest is constant for
 a contract, so it is encoded once and the id is set into it.
 """
 

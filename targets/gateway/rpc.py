@@ -1,6 +1,6 @@
 """A JSON value to a JSON-RPC message.
 
-The key insight: which kind a message is follows from which members are present, never from what
+Which kind a message is follows from which members are present, never from what
 they hold; only then are the members looked at. So no value can turn a response into a request.
 """
 

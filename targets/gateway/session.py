@@ -1,6 +1,6 @@
 """One session of the reference gateway: the layers in order, and what follows from a verdict.
 
-The key insight: a frame has two moments. First every member of it is judged, which changes nothing
+A frame has two moments. First every member of it is judged, which changes nothing
 of the session; then, if none was rejected, the members are settled one by one: answered, refused
 or carried out.
 """

@@ -1,6 +1,6 @@
 """Tools and their arguments: what a call may say, and the schema that tells so.
 
-The key insight: the same declarations make the published schema and the check, so that a client
+The same declarations make the published schema and the check, so that a client
 which keeps to the one is never refused by the other.
 """
 

@@ -1,6 +1,6 @@
 """The two ways in which a frame is not granted, as exceptions that carry no content.
 
-The key insight: what is answered follows from the rule alone. Code and text are constants of the
+What is answered follows from the rule alone. Code and text are constants of the
 rule's layer, so that nothing a peer has sent can come back in an error message.
 """
 

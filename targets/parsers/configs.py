@@ -1,6 +1,6 @@
 """Every parser configuration: a library, its options, and what it documents to raise.
 
-The key insight: an option is a parser of its own. Two services that use one library with different
+An option is a parser of its own. Two services that use one library with different
 options disagree just as two libraries do, so each combination that changes what is accepted is
 listed, with bytes and text input apart where they differ.
 

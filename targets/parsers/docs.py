@@ -1,6 +1,6 @@
 """The table of parser configurations as Markdown; `docs/parsers.md` is what it prints.
 
-The key insight: a table made from the registry cannot promise a configuration that does not run.
+A table made from the registry cannot promise a configuration that does not run.
 Versions are left out, since they change with the interpreter; `library_versions()` gives them.
 """
 

@@ -1,6 +1,6 @@
 """What parsers make of a document: the hot loop of every comparison.
 
-The key insight: outcomes are compared far more often than they are looked at, so a value is kept as
+Outcomes are compared far more often than they are looked at, so a value is kept as
 its canonical bytes, and nothing is described that does not differ.
 """
 

@@ -1,6 +1,6 @@
 """simplejson without its C scanner, beside the one that has it.
 
-The key insight: the pure Python scanner is what runs where no wheel fits, and it is another parser.
+The pure Python scanner is what runs where no wheel fits, and it is another parser.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Parsers whose values are not plain: envelopes of JSON-RPC, decimals. They are made plain here.
 
-The key insight: a typed parser skips what its type does not name, and may skip it carelessly, so it
+A typed parser skips what its type does not name, and may skip it carelessly, so it
 can accept documents that no untyped parser does.
 """
 

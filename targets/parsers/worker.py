@@ -1,6 +1,6 @@
 """Parsers in another process, for documents that may kill the process they run in.
 
-The key insight: a child is given one document for all parsers and says what each made of it before
+A child is given one document for all parsers and says what each made of it before
 it tries the next, so when it dies, by any cause, the number of its answers tells of which parser,
 and a new child goes on behind it. On a small stack nothing but the parser runs: what reads its
 value needs a stack of its own.

@@ -1,6 +1,6 @@
 """A small, healthy gateway whose every step is one short method: what the faults are planted in.
 
-The key insight: judging returns the next state and acting comes after it, so that in the healthy
+Judging returns the next state and acting comes after it, so that in the healthy
 base a rejected frame has nothing to undo; each fault below breaks exactly one step. It implements
 the strict profile of ``docs/contract.md`` and shares no code with the reference gateway.
 """

@@ -1,6 +1,6 @@
 """The lower half of the miniature gateway: from bytes to one JSON value, strictly.
 
-The key insight: the standard library's parser can be made strict from outside, by its hooks, a scan
+The standard library's parser can be made strict from outside, by its hooks, a scan
 for depth before it and one for surrogates after it; each of them is a method that a fault replaces.
 """
 

@@ -1,6 +1,6 @@
 """The two ways of saying no, the state of a session, and what a planted fault says of itself.
 
-The key insight: every refusal names its rule of ``docs/contract.md``; the code of the reply follows
+Every refusal names its rule of ``docs/contract.md``; the code of the reply follows
 from the rule, so that no hook has to know numbers.
 """
 

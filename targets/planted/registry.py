@@ -1,6 +1,6 @@
 """How a class becomes a planted fault: its name, its docstring and what the decorator adds.
 
-The key insight: a fault is described where it is written, so that the page rendered from the
+A fault is described where it is written, so that the page rendered from the
 registry can't drift from the code.
 """
 

@@ -1,6 +1,6 @@
 """Members and methods of the protocol as tables: what a served message must hold, by version.
 
-The key insight: presence and type are all that a miniature has to know of the protocol's schemas.
+Presence and type are all that a miniature has to know of the protocol's schemas.
 """
 
 from __future__ import annotations

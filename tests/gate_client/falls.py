@@ -1,6 +1,6 @@
 """The example client and the gate's peer in one process: who says what is played, and no pipe.
 
-The key insight: a peer knows neither clock nor pipe, and the client's faults are in how it reads.
+A peer knows neither clock nor pipe, and the client's faults are in how it reads.
 So each attack can be played to each client in a millisecond; that pipes carry the same bytes is
 what the tests with processes are for.
 """

@@ -1,6 +1,6 @@
 """For every rule of the judge frames that break it, each beside its nearest healthy kin.
 
-Key insight: a violation proves little unless the smallest change that heals it is accepted.
+A violation proves little unless the smallest change that heals it is accepted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Servers that nobody here wrote: what is installed, how each is started, and what it may be told.
 
-The key insight: everything that a run needs is in one record, so the tests, the page of findings
+Everything that a run needs is in one record, so the tests, the page of findings
 and committed reproducers start the very same thing. The versions are those of the lists of pinned
 packages beside this file, which are read and not repeated.
 """

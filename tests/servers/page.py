@@ -1,6 +1,6 @@
 """The tables of docs/findings.md, made of reports of the gate.
 
-The key insight: what a table says is what one run showed. Nothing is carried over from an earlier
+What a table says is what one run showed. Nothing is carried over from an earlier
 page, an input that was not tried says so, and the two verdicts stand side by side: whether what had
 to be rejected acted, and whether the server could still be used.
 """

@@ -1,6 +1,6 @@
 """Environments of other people's servers: installed once from pinned lists, whole or absent.
 
-The key insight: a mark is written last and names everything that was asked for, so what was
+A mark is written last and names everything that was asked for, so what was
 interrupted, or made from other lists or by another Python, is made anew. Whoever comes while an
 installation runs waits for it.
 """

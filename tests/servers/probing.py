@@ -1,6 +1,6 @@
 """What one server does with the classic inputs, in as few processes as tell it.
 
-The key insight: the gate's own stages are used one by one: what a server tells about itself, one
+The gate's own stages are used one by one: what a server tells about itself, one
 living server for all that can share it, a fresh one for what ends or opens a session. A start is
 what costs, so everything that is asked about a server is asked in one go.
 """

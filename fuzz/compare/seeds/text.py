@@ -1,6 +1,6 @@
 """Bytes and strings: encodings, white space, escapes, surrogates, raw characters.
 
-The key insight: vectorized scanners look at 16, 32 or 64 bytes at once and fall back to slow code
+Vectorized scanners look at 16, 32 or 64 bytes at once and fall back to slow code
 near the end of the buffer, so every body is also moved through a whole block.
 """
 
