@@ -71,9 +71,19 @@ def _check(name: str, value: str | None, allowed: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
 
 
+_CELLS_OF_A_TEXT = 12
+"""Cells of one draw: a text takes far more choices than a frame, and shrinks as well."""
+
+
 def json_texts(*, size: int | None = None, lone_surrogates: bool = False) -> SearchStrategy[bytes]:
     """RFC 8259 texts: see :func:`wirefence.strategies.json_text.json_text`."""
-    return from_grammar(json_text, size=size, lone_surrogates=lone_surrogates)
+    driver: Any = import_module("wirefence.strategies.hypothesis_driver")
+
+    def grammar(source: Source) -> bytes:
+        return json_text(source, size=size, lone_surrogates=lone_surrogates)
+
+    strategy: SearchStrategy[bytes] = driver.from_pages(_CELLS_OF_A_TEXT, grammar)
+    return strategy
 
 
 def messages(

@@ -25,7 +25,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from wirefence.strategies.source import ALPHABETS, Source
 
-__all__ = ["HypothesisSource", "from_grammar"]
+__all__ = ["CELLS", "HypothesisSource", "from_grammar", "from_pages"]
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -33,11 +33,15 @@ P = ParamSpec("P")
 _CELL = 8
 """Bytes of a cell: most parts take fewer choices than that. A longer one goes on in another."""
 
-_PAGE = 4 * _CELL
-"""Bytes of one draw. Longer pages are faster, but bytes that nothing uses cost the shrinker a step
+CELLS = 4
+"""Cells of one draw. Longer pages are faster, but bytes that nothing uses cost the shrinker a step
 each, and it takes 500 at most."""
 
-_PAGES = st.binary(min_size=_PAGE, max_size=_PAGE)
+
+@lru_cache(maxsize=16)
+def _pages(cells: int) -> SearchStrategy[bytes]:
+    return st.binary(min_size=cells * _CELL, max_size=cells * _CELL)
+
 
 _DIGITS = 255
 """Values of a byte that is a choice."""
@@ -54,10 +58,11 @@ def _integers(low: int, high: int) -> SearchStrategy[int]:
 class _Tape:
     """The cells of all pages, in order, each without its zeros."""
 
-    __slots__ = ("_at", "_cells", "_draw", "_ended")
+    __slots__ = ("_at", "_cells", "_draw", "_ended", "_pages")
 
-    def __init__(self, draw: DrawFn) -> None:
+    def __init__(self, draw: DrawFn, cells: int) -> None:
         self._draw = draw
+        self._pages = _pages(cells)
         self._cells: list[bytes] = []
         self._at = 0
         self._ended = False
@@ -67,8 +72,9 @@ class _Tape:
         while self._at == len(self._cells):
             if self._ended:
                 return b""
-            page = self._draw(_PAGES)
-            cells = [page[at : at + _CELL].translate(None, b"\0") for at in range(0, _PAGE, _CELL)]
+            page = self._draw(self._pages)
+            starts = range(0, len(page), _CELL)
+            cells = [page[at : at + _CELL].translate(None, b"\0") for at in starts]
             self._cells = [cell for cell in cells if cell]
             self._at = 0
             self._ended = not self._cells
@@ -81,9 +87,9 @@ class HypothesisSource:
 
     __slots__ = ("_at", "_cell", "_draw", "_full", "_tape")
 
-    def __init__(self, draw: DrawFn, tape: _Tape | None = None) -> None:
+    def __init__(self, draw: DrawFn, tape: _Tape | None = None, *, cells: int = CELLS) -> None:
         self._draw = draw
-        self._tape = tape or _Tape(draw)
+        self._tape = tape or _Tape(draw, cells)
         self._cell = b""
         self._at = 0
         self._full = True
@@ -173,9 +179,14 @@ def from_grammar(
     Any function whose first parameter is a :class:`~strategies.source.Source` will do. Raises, when
     drawn, whatever ``function`` raises.
     """
+    return from_pages(CELLS, lambda source: function(source, *args, **kwargs))
+
+
+def from_pages(cells: int, function: Callable[[Source], T]) -> SearchStrategy[T]:
+    """The same, with pages of so many ``cells``: more for what takes many choices as a rule."""
 
     @st.composite
     def grammar(draw: DrawFn) -> T:
-        return function(HypothesisSource(draw), *args, **kwargs)
+        return function(HypothesisSource(draw, cells=cells))
 
     return grammar()
