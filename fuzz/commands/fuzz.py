@@ -88,7 +88,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     inputs.
     """
     if sanitizer != "none" and not native:
-        raise UsageError("--sanitizer watches native builds only", "add --native")
+        raise UsageError("--sanitizer works with native builds only", "add --native")
     require_extra("coverage", "wirefence fuzz")
     request = FuzzRequest(
         name=name,
