@@ -87,6 +87,17 @@ def test_each_small_fault_of_the_judge_is_noticed(
     assert wrong_answer() != ""
 
 
+def test_a_fault_of_the_spec_profile_alone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = known_answers.judge_document
+
+    def faulty(raw: bytes, *, profile: str = "strict") -> object:
+        said = judge(raw, profile=profile)
+        return said._replace(rule="json-syntax") if (profile, raw) == ("spec", b"[1,2]") else said
+
+    monkeypatch.setattr(known_answers, "judge_document", faulty)
+    assert "[1,2]" in wrong_answer()
+
+
 def test_a_fault_of_a_session_rule_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wirefence.oracles.session._lifecycle_fault", lambda *_: "")
     assert "life-not-initialized is right" in wrong_answer()
