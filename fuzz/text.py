@@ -18,7 +18,7 @@ def last_words(stderr: bytes) -> str:
     """The line of stderr that says most likely why a process ended, behind a semicolon; or ``""``.
 
     Runtimes put their version, or a note on how to see more, behind the error itself. The line is
-    whole and may hold secrets: whoever shows it hides them, and then cuts.
+    whole and may hold secrets: redact it before it is shown, then cut it.
     """
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line for line in lines if _ERROR.match(line)]

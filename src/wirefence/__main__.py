@@ -1,7 +1,7 @@
 """``python -m wirefence`` and ``wirefence``: the command line, and Ctrl-C from its first moment on.
 
-What takes long at a start is importing, so whoever presses Ctrl-C early meets
-that; nothing but the answer to it is imported before.
+Imports take most of a start, so an early Ctrl-C arrives during them. The handler
+for it is therefore installed before anything else is imported.
 """
 
 from __future__ import annotations

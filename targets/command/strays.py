@@ -33,7 +33,7 @@ def end_strays(living: Collection[int]) -> int:
     """Kill every marked process but those of the groups ``living``; say how many were killed."""
     killed: set[int] = set()
     for _ in range(_ROUNDS):  # what is killed may have been about to start another
-        left = set(_list_marked()) - killed  # whoever is dying has its mark until the end
+        left = set(_list_marked()) - killed  # a process that is ending keeps its mark
         found = [pid for pid in left if not _belongs_to_living(pid, living)]
         killed.update(filter(_kill_marked, found))
         if not found:

@@ -23,7 +23,7 @@ a library accepts is a configuration.
 - A *typed* one reads into the type of a JSON-RPC message. It may reject a document because of the
   type, so only documents that it accepts are compared.
 - An exception that is not in the last column is an *escape*.
-- Every parser is called with {DEPTH:,} Python frames left, whoever calls it.
+- Every parser is called with {DEPTH:,} Python frames left, however deep its caller is.
 
 | configuration | library | input and options | kind | documented errors |
 |---|---|---|---|---|
