@@ -18,11 +18,11 @@ from wirefence.fuzz.compare.accept import (
     read_accepted,
     write_for_review,
 )
-from wirefence.fuzz.compare.corpus import count_unreadable_lines
-from wirefence.fuzz.compare.formats import FORMATS
-from wirefence.fuzz.compare.input_schedule import Origin
-from wirefence.fuzz.compare.notation import parse_hex
-from wirefence.fuzz.compare.report import Report
+from wirefence.fuzz.compare.inputs.corpus import count_unreadable_lines
+from wirefence.fuzz.compare.inputs.input_schedule import Origin
+from wirefence.fuzz.compare.reports.formats import FORMATS
+from wirefence.fuzz.compare.reports.notation import parse_hex
+from wirefence.fuzz.compare.reports.report import Report
 from wirefence.fuzz.compare.run import Budget, Tally
 from wirefence.fuzz.compare.session import CompareRequest, compare_sides
 from wirefence.fuzz.crashes.compared_sides import save_differences

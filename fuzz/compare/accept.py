@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from wirefence.fuzz.compare.report import Compared
+from wirefence.fuzz.compare.reports.report import Compared
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.atomic_write import write_atomically
 

@@ -16,8 +16,8 @@ from itertools import combinations, cycle
 
 from wirefence.fuzz.compare.class_table import ClassEntry, ClassTable
 from wirefence.fuzz.compare.classes import needs_traits
-from wirefence.fuzz.compare.deadly_inputs import DeadlyInputs
-from wirefence.fuzz.compare.input_schedule import Batch, Origin, generate_batches
+from wirefence.fuzz.compare.inputs.deadly_inputs import DeadlyInputs
+from wirefence.fuzz.compare.inputs.input_schedule import Batch, Origin, generate_batches
 from wirefence.fuzz.compare.records import Item
 from wirefence.fuzz.compare.sides import DIGEST, Form, Lane, Team
 

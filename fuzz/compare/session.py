@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from wirefence.fuzz.compare.corpus import read_traffic
-from wirefence.fuzz.compare.input_schedule import Origin
-from wirefence.fuzz.compare.report import Report, SideFacts, make_compared
+from wirefence.fuzz.compare.inputs.corpus import read_traffic
+from wirefence.fuzz.compare.inputs.input_schedule import Origin
+from wirefence.fuzz.compare.reports.report import Report, SideFacts, make_compared
 from wirefence.fuzz.compare.run import Budget, Comparison, Tally
 from wirefence.fuzz.compare.serialization import WritingResult, compare_writing
 from wirefence.fuzz.compare.sides import Team, find_forms, start_team

@@ -22,7 +22,7 @@ import click
 
 from wirefence.fuzz.compare.class_table import ClassEntry
 from wirefence.fuzz.compare.classes import effect_of
-from wirefence.fuzz.compare.input_schedule import Origin
+from wirefence.fuzz.compare.inputs.input_schedule import Origin
 from wirefence.fuzz.compare.run import Budget, Comparison
 from wirefence.fuzz.compare.sides import Team, start_team
 from wirefence.fuzz.compare.traits import find_traits

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from wirefence.fuzz.compare.input_schedule import Batch, split_batches
+from wirefence.fuzz.compare.inputs.input_schedule import Batch, split_batches
+from wirefence.fuzz.compare.inputs.seeds import FAMILIES
 from wirefence.fuzz.compare.run import Budget, Comparison
-from wirefence.fuzz.compare.seeds import FAMILIES
 from wirefence.fuzz.compare.sides import Form, Lane, Team
 from wirefence.targets.environments import Observation, Usage
 from wirefence.targets.environments.protocol import digest_of

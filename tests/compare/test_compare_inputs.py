@@ -12,17 +12,21 @@ from random import Random
 
 import pytest
 
-from wirefence.fuzz.compare.corpus import count_unreadable_lines, read_reproducers, read_traffic
-from wirefence.fuzz.compare.exhaustive import SHAPES, summarize_claims
-from wirefence.fuzz.compare.input_schedule import Origin, generate_batches, split_batches
-from wirefence.fuzz.compare.mutation import generate_block
-from wirefence.fuzz.compare.notation import format_hex, format_readable, parse_hex
-from wirefence.fuzz.compare.seeds import FAMILIES
-from wirefence.fuzz.compare.seeds.numbers import (
+from wirefence.fuzz.compare.inputs.corpus import (
+    count_unreadable_lines,
+    read_reproducers,
+    read_traffic,
+)
+from wirefence.fuzz.compare.inputs.exhaustive import SHAPES, summarize_claims
+from wirefence.fuzz.compare.inputs.input_schedule import Origin, generate_batches, split_batches
+from wirefence.fuzz.compare.inputs.mutation import generate_block
+from wirefence.fuzz.compare.inputs.seeds import FAMILIES
+from wirefence.fuzz.compare.inputs.seeds.numbers import (
     generate_decimal,
     generate_halfway,
     generate_integer,
 )
+from wirefence.fuzz.compare.reports.notation import format_hex, format_readable, parse_hex
 from wirefence.fuzz.errors import UsageError
 from wirefence.strategies.exhaustive import count
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.compare.fakes import explored, known_inputs, plain, replaced, when, with_loads
-from wirefence.fuzz.compare.input_schedule import Batch
+from wirefence.fuzz.compare.inputs.input_schedule import Batch
 from wirefence.fuzz.compare.records import Item
 from wirefence.targets.environments import Observation
 

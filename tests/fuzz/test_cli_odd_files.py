@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.compare.corpus import read_reproducers
+from wirefence.fuzz.compare.inputs.corpus import read_reproducers
 from wirefence.fuzz.errors import UsageError
 from wirefence.oracles import quirks
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from wirefence.fuzz.compare.class_table import ClassEntry
 from wirefence.fuzz.compare.classes import explain_effect, explain_writing_effect
-from wirefence.fuzz.compare.exhaustive import summarize_claims
-from wirefence.fuzz.compare.notation import format_hex, format_readable
+from wirefence.fuzz.compare.inputs.exhaustive import summarize_claims
+from wirefence.fuzz.compare.inputs.seeds import FAMILIES
+from wirefence.fuzz.compare.reports.notation import format_hex, format_readable
 from wirefence.fuzz.compare.run import Comparison, Pair, Tally
-from wirefence.fuzz.compare.seeds import FAMILIES
 from wirefence.fuzz.compare.serialization import WritingClass, WritingResult
 from wirefence.fuzz.compare.speed import Speed
 from wirefence.fuzz.compare.values import format_value

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from wirefence.fuzz.compare.report import Compared, Report, format_verdict
-from wirefence.fuzz.compare.tables import (
+from wirefence.fuzz.compare.reports.report import Compared, Report, format_verdict
+from wirefence.fuzz.compare.reports.tables import (
     format_commands,
     format_traffic,
     make_class_rows,

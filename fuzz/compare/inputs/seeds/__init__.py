@@ -1,7 +1,7 @@
 """Generators for every known kind of divergence: each gives many variants, not single inputs."""
 
-from wirefence.fuzz.compare.seeds import numbers, sizes, syntax, text
-from wirefence.fuzz.compare.seeds.base import Family
+from wirefence.fuzz.compare.inputs.seeds import numbers, sizes, syntax, text
+from wirefence.fuzz.compare.inputs.seeds.base import Family
 
 __all__ = ["FAMILIES", "Family"]
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from wirefence.fuzz.compare.seeds.numbers import (
+from wirefence.fuzz.compare.inputs.seeds.numbers import (
     generate_decimal,
     generate_halfway,
     generate_integer,
 )
-from wirefence.fuzz.compare.seeds.text import INVALID_UTF8, SURROGATES
+from wirefence.fuzz.compare.inputs.seeds.text import INVALID_UTF8, SURROGATES
 from wirefence.strategies.json_text import DICTIONARY, json_text, load_words
 from wirefence.strategies.source import RandomSource
 

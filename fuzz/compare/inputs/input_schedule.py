@@ -13,10 +13,10 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from wirefence.fuzz.compare.corpus import read_reproducers, read_traffic
-from wirefence.fuzz.compare.exhaustive import SHAPES
-from wirefence.fuzz.compare.mutation import generate_block
-from wirefence.fuzz.compare.seeds import FAMILIES
+from wirefence.fuzz.compare.inputs.corpus import read_reproducers, read_traffic
+from wirefence.fuzz.compare.inputs.exhaustive import SHAPES
+from wirefence.fuzz.compare.inputs.mutation import generate_block
+from wirefence.fuzz.compare.inputs.seeds import FAMILIES
 
 __all__ = ["Batch", "Origin", "Stage", "generate_batches", "split_batches"]
 

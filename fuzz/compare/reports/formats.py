@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
-from wirefence.fuzz.compare.html import as_html
-from wirefence.fuzz.compare.report import Report, format_verdict
-from wirefence.fuzz.compare.tables import as_markdown, as_table
+from wirefence.fuzz.compare.reports.html import as_html
+from wirefence.fuzz.compare.reports.report import Report, format_verdict
+from wirefence.fuzz.compare.reports.tables import as_markdown, as_table
 
 __all__ = ["FORMATS", "as_json"]
 

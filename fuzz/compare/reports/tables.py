@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from wirefence.fuzz.compare.report import Compared, Found, Report, format_ratio, format_verdict
+from wirefence.fuzz.compare.reports.report import (
+    Compared,
+    Found,
+    Report,
+    format_ratio,
+    format_verdict,
+)
 from wirefence.fuzz.text import printable
 
 __all__ = [

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from wirefence.fuzz.compare.seeds.text import SURROGATES
+from wirefence.fuzz.compare.inputs.seeds.text import SURROGATES
 from wirefence.strategies.exhaustive import BYTES, TOKENS, byte_strings, token_strings
 
 __all__ = ["SHAPES", "Shape", "summarize_claims"]

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from itertools import product
 
-from wirefence.fuzz.compare.seeds.base import VALUE_PLACES, Family, make_family, place_tokens
+from wirefence.fuzz.compare.inputs.seeds.base import VALUE_PLACES, Family, make_family, place_tokens
 
 __all__ = ["FAMILIES", "LONG", "generate_decimal", "generate_halfway", "generate_integer"]
 

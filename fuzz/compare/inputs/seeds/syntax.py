@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirefence.fuzz.compare.seeds.base import VALUE_PLACES, Family, make_family, place_tokens
+from wirefence.fuzz.compare.inputs.seeds.base import VALUE_PLACES, Family, make_family, place_tokens
 
 __all__ = ["FAMILIES"]
 

@@ -10,7 +10,7 @@ import codecs
 from collections.abc import Iterator
 from itertools import product
 
-from wirefence.fuzz.compare.seeds.base import (
+from wirefence.fuzz.compare.inputs.seeds.base import (
     STRING_PLACES,
     VALUE_PLACES,
     Family,

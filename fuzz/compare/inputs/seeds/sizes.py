@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirefence.fuzz.compare.seeds.base import Family, generate_sizes, make_family
+from wirefence.fuzz.compare.inputs.seeds.base import Family, generate_sizes, make_family
 
 __all__ = ["FAMILIES", "LONG"]
 

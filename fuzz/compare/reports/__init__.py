@@ -1,0 +1,1 @@
+"""The reports of a comparison: their content, and each format."""
