@@ -10,7 +10,7 @@ import click
 from wirefence.fuzz.errors import NOTHING, USAGE, UsageError
 from wirefence.fuzz.native.build import prepare
 from wirefence.fuzz.native.libraries import NAMES
-from wirefence.fuzz.native.measure import measure
+from wirefence.fuzz.native.measure import measure_libraries
 
 __all__ = ["command"]
 
@@ -33,7 +33,7 @@ def command(names: tuple[str, ...], seconds: int, *, address: bool, exports: boo
     for name, folder in native.folders.items():
         click.echo(f"{name:11} {native.versions[name]}  {folder}")
     if seconds > 0:
-        for one in measure(native, seconds=seconds):
+        for one in measure_libraries(native, seconds=seconds):
             click.echo(f"{one.name:11} {one.edges:6,} edges {one.rate:10,} execs per CPU second")
 
 

@@ -24,19 +24,19 @@ from pathlib import Path
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.native.cache import Cache, default_root
 from wirefence.fuzz.native.cpython import Source, find_source
-from wirefence.fuzz.native.libraries import NAMES, Library, chosen
-from wirefence.fuzz.native.loaded import ADDRESS, COVERAGE, assert_loaded, order
+from wirefence.fuzz.native.libraries import NAMES, Library, choose_libraries
+from wirefence.fuzz.native.loaded import ADDRESS, COVERAGE, assert_loaded, order_copies
 from wirefence.fuzz.native.toolchain import (
     RELAY,
     Toolchain,
     compile_extension,
     compile_relay,
-    failure,
+    find_failure,
     find_toolchain,
-    run,
+    run_tool,
 )
 
-__all__ = ["Native", "assert_loaded", "environment", "prepare"]
+__all__ = ["Native", "assert_loaded", "make_environment", "prepare"]
 
 _RECIPE = "1"
 """Part of every build's identity: raise it when builds are made differently."""
@@ -82,22 +82,22 @@ def prepare(
     With ``address``, AddressSanitizer watches their memory. ``root`` is the folder of the cache.
     Raises UsageError where nothing can be built: no clang, no headers, no atheris, no source.
     """
-    libraries = chosen(names)
+    libraries = choose_libraries(names)
     tools = find_toolchain(address=address)
     cache = Cache(root or default_root())
     built: dict[str, _Built] = {}
     missing: dict[str, UsageError] = {}
     for library in libraries:
         try:
-            built[library.name] = _build(library, tools, cache)
+            built[library.name] = _build_library(library, tools, cache)
         except UsageError as error:
             missing[library.name] = error
     if not built:
         raise next(iter(missing.values()))
     folders = {name: one.folder for name, one in built.items()}
     return Native(
-        env=environment(tools, list(folders.values()), _relay(tools, cache))
-        | order(list(folders), address=address),
+        env=make_environment(tools, list(folders.values()), _build_relay(tools, cache))
+        | order_copies(list(folders), address=address),
         versions={name: one.version for name, one in built.items()} | {"clang": tools.version},
         missing={name: str(error) for name, error in missing.items()},
         folders=folders,
@@ -105,7 +105,7 @@ def prepare(
     )
 
 
-def environment(tools: Toolchain, folders: Sequence[Path], relay: Path) -> dict[str, str]:
+def make_environment(tools: Toolchain, folders: Sequence[Path], relay: Path) -> dict[str, str]:
     """What a process needs to run copies in ``folders``; what was set already is kept behind.
 
     Raises UsageError where a path cannot be named in these variables.
@@ -118,13 +118,13 @@ def environment(tools: Toolchain, folders: Sequence[Path], relay: Path) -> dict[
                 "set XDG_CACHE_HOME to, or install atheris in, a folder without them",
             )
     env = {
-        "PYTHONPATH": _before("PYTHONPATH", *map(str, folders)),
-        "LD_PRELOAD": _before("LD_PRELOAD", *map(str, preload)),
+        "PYTHONPATH": _prepend_parts("PYTHONPATH", *map(str, folders)),
+        "LD_PRELOAD": _prepend_parts("LD_PRELOAD", *map(str, preload)),
         # The interpreter keeps much for its whole life: leaks are no sign of anything.
-        "ASAN_OPTIONS": _before(
+        "ASAN_OPTIONS": _prepend_parts(
             "ASAN_OPTIONS", "detect_leaks=0", "allocator_may_return_null=1", "allow_addr2line=1"
         ),
-        "UBSAN_OPTIONS": _before("UBSAN_OPTIONS", "print_stacktrace=1", "allow_addr2line=1"),
+        "UBSAN_OPTIONS": _prepend_parts("UBSAN_OPTIONS", "print_stacktrace=1", "allow_addr2line=1"),
     }
     if tools.symbolizer():
         env["ASAN_SYMBOLIZER_PATH"] = env["UBSAN_SYMBOLIZER_PATH"] = tools.symbolizer()
@@ -134,7 +134,7 @@ def environment(tools: Toolchain, folders: Sequence[Path], relay: Path) -> dict[
     return env
 
 
-def _before(name: str, *ours: str) -> str:
+def _prepend_parts(name: str, *ours: str) -> str:
     """Our parts of a variable, then those that are set and are none of ours from another start."""
     given = os.environ.get(name, "").split(":")
     runtimes = ("_with_fuzzer.so", f"/{_RELAY}")
@@ -142,7 +142,7 @@ def _before(name: str, *ours: str) -> str:
     return ":".join([*ours, *kept])
 
 
-def _relay(tools: Toolchain, cache: Cache) -> Path:
+def _build_relay(tools: Toolchain, cache: Cache) -> Path:
     identity = {
         "compiler": tools.version,
         "source": hashlib.sha256(RELAY.read_bytes()).hexdigest(),
@@ -152,10 +152,10 @@ def _relay(tools: Toolchain, cache: Cache) -> Path:
     return made / _RELAY
 
 
-def _build(library: Library, tools: Toolchain, cache: Cache) -> _Built:
+def _build_library(library: Library, tools: Toolchain, cache: Cache) -> _Built:
     if library.distribution:
-        version = _installed(library.distribution)
-        make = partial(_wheel, library, version, tools)
+        version = _read_installed_version(library.distribution)
+        make = partial(_build_wheel, library, version, tools)
     else:
         if library.module in sys.builtin_module_names:
             raise UsageError(
@@ -163,15 +163,15 @@ def _build(library: Library, tools: Toolchain, cache: Cache) -> _Built:
                 "use an interpreter that has it as a file",
             )
         source = find_source(cache)
-        version = _mixed(source)
-        make = partial(_module, library, source, tools)
+        version = _describe_version(source)
+        make = partial(_build_module, library, source, tools)
     folder = cache.entry(
-        f"{library.name}-{version.partition(' ')[0]}", _identity(version, tools), make
+        f"{library.name}-{version.partition(' ')[0]}", _describe_build(version, tools), make
     )
     return _Built(version, folder)
 
 
-def _identity(version: str, tools: Toolchain) -> dict[str, str]:
+def _describe_build(version: str, tools: Toolchain) -> dict[str, str]:
     return {
         "version": version,
         "python": f"{sys.version} {_SUFFIX} {platform.machine()}",
@@ -181,7 +181,7 @@ def _identity(version: str, tools: Toolchain) -> dict[str, str]:
     }
 
 
-def _installed(distribution: str) -> str:
+def _read_installed_version(distribution: str) -> str:
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError as error:
@@ -190,13 +190,13 @@ def _installed(distribution: str) -> str:
         ) from error
 
 
-def _mixed(source: Source) -> str:
+def _describe_version(source: Source) -> str:
     """The version of ``_json``'s source, and the interpreter's own where it is another."""
     own = platform.python_version()
     return own if source.version == own else f"{source.version} (in CPython {own})"
 
 
-def _wheel(library: Library, version: str, tools: Toolchain, into: Path) -> None:
+def _build_wheel(library: Library, version: str, tools: Toolchain, into: Path) -> None:
     """Build exactly this version from the source on the package index."""
     name = library.distribution
     with tempfile.TemporaryDirectory() as folder:
@@ -206,35 +206,35 @@ def _wheel(library: Library, version: str, tools: Toolchain, into: Path) -> None
             *(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-cache-dir"),
             *("--no-input", "--no-binary", name, f"{name}=={version}", "--wheel-dir", folder),
         ]
-        done = run(command, env=tools.build_env(work))
+        done = run_tool(command, env=tools.build_env(work))
         if done.returncode:
-            raise _unbuilt(name, version, tools, done.stdout)
+            raise _explain_build_failure(name, version, tools, done.stdout)
         for path in work.glob("*.whl"):
             with zipfile.ZipFile(path) as packed:
                 packed.extractall(into)
-    _check(into / Path(*library.module.split(".")).with_suffix(_SUFFIX), tools)
+    _check_instrumented(into / Path(*library.module.split(".")).with_suffix(_SUFFIX), tools)
 
 
-def _unbuilt(name: str, version: str, tools: Toolchain, said: str) -> UsageError:
+def _explain_build_failure(name: str, version: str, tools: Toolchain, said: str) -> UsageError:
     if _UNREACHED.search(said):
         return UsageError(
             f"the source of {name} {version} was not found on a package index",
             "connect to one that has it and start again: builds are kept for later runs",
         )
     return UsageError(
-        f"building {name} {version} with {tools.version} failed: {failure(said)}",
+        f"building {name} {version} with {tools.version} failed: {find_failure(said)}",
         "leave it out, or try another version of the library or of clang",
     )
 
 
-def _module(library: Library, source: Source, tools: Toolchain, into: Path) -> None:
+def _build_module(library: Library, source: Source, tools: Toolchain, into: Path) -> None:
     target = into / f"{library.module}{_SUFFIX}"
     internal = Path(sysconfig.get_path("include")) / "internal"
     compile_extension(tools, source.folder / "Modules" / "_json.c", target, includes=[internal])
-    _check(target, tools)
+    _check_instrumented(target, tools)
 
 
-def _check(path: Path, tools: Toolchain) -> None:
+def _check_instrumented(path: Path, tools: Toolchain) -> None:
     """A package may go on without its C code, or with flags of its own: see what came out."""
     wanted = (COVERAGE, ADDRESS) if tools.address else (COVERAGE,)
     if not path.is_file() or any(symbol not in path.read_bytes() for symbol in wanted):

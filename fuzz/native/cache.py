@@ -48,11 +48,11 @@ class Cache:
         text = json.dumps(dict(sorted(identity.items())))
         key = f"{label}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
         entry = self.root / key
-        if _whole(entry):
+        if _is_whole(entry):
             return entry
         try:
             with self._locked(key):
-                if not _whole(entry):  # another process may have built it while this one waited
+                if not _is_whole(entry):  # another process may have built it while this one waited
                     self._make(entry, identity, make)
         except OSError as error:
             raise UsageError(
@@ -74,32 +74,32 @@ class Cache:
         part = Path(tempfile.mkdtemp(dir=self.root, prefix=f".{entry.name}.", suffix=".part"))
         try:
             make(part)
-            _seal(part, identity)
+            _seal_build(part, identity)
             shutil.rmtree(entry, ignore_errors=True)
             part.rename(entry)
-            _sync(self.root)
+            _sync_path(self.root)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
 
-def _files(folder: Path) -> list[Path]:
+def _list_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def _digest(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _seal(folder: Path, identity: Mapping[str, str]) -> None:
+def _seal_build(folder: Path, identity: Mapping[str, str]) -> None:
     """Say in the folder what it holds, and have all of it on disk."""
-    digests = {str(path.relative_to(folder)): _digest(path) for path in _files(folder)}
+    digests = {str(path.relative_to(folder)): _hash_file(path) for path in _list_files(folder)}
     content = {"identity": dict(identity), "files": digests}
     (folder / _MANIFEST).write_text(json.dumps(content, indent=1) + "\n")
     for path in [*folder.rglob("*"), folder]:
-        _sync(path)
+        _sync_path(path)
 
 
-def _sync(path: Path) -> None:
+def _sync_path(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -107,10 +107,10 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def _whole(folder: Path) -> bool:
+def _is_whole(folder: Path) -> bool:
     """Whether every file of a build is there as it was built."""
     try:
         files = json.loads((folder / _MANIFEST).read_bytes())["files"]
-        return all(_digest(folder / name) == digest for name, digest in files.items())
+        return all(_hash_file(folder / name) == digest for name, digest in files.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.native.cache import Cache
-from wirefence.fuzz.native.toolchain import plain_env, run
+from wirefence.fuzz.native.toolchain import plain_env, run_tool
 
 __all__ = ["VARIABLE", "Source", "find_source", "sources_of"]
 
@@ -55,24 +55,24 @@ def find_source(cache: Cache) -> Source:
     """
     named = os.environ.get(VARIABLE)
     if named:
-        return _checked(Path(named))
-    for folder in _kept():
+        return _check_source(Path(named))
+    for folder in _list_kept_trees():
         if (folder / _WANTED[0]).is_file():
-            return _checked(folder)
+            return _check_source(folder)
     identity = {"python": platform.python_version(), "machine": platform.platform()}
     absent = cache.root / f".cpython-{_MINOR}-absent"
-    fetch = partial(_fetch, absent=absent)
-    return _checked(cache.entry(f"cpython-{_MINOR}-source", identity, fetch))
+    fetch = partial(_fetch_source, absent=absent)
+    return _check_source(cache.entry(f"cpython-{_MINOR}-source", identity, fetch))
 
 
-def _kept() -> Iterator[Path]:
+def _list_kept_trees() -> Iterator[Path]:
     """Where the tree may be that this interpreter was built from."""
     version = platform.python_version()
     yield Path(str(sysconfig.get_config_var("abs_srcdir")))
     yield Path(sys.base_prefix).parent.parent / "sources" / version / f"Python-{version}"  # pyenv
 
 
-def _checked(folder: Path) -> Source:
+def _check_source(folder: Path) -> Source:
     try:
         found = _VERSION.search((folder / "Include" / "patchlevel.h").read_text())
         (folder / _WANTED[0]).read_bytes()
@@ -86,7 +86,7 @@ def _checked(folder: Path) -> Source:
     return Source(folder, version)
 
 
-def _fetch(into: Path, *, absent: Path) -> None:
+def _fetch_source(into: Path, *, absent: Path) -> None:
     """Fetch the source package of this minor version and keep what ``_json`` needs of it.
 
     That every list was read and none has it is remembered for a day, in the file ``absent``.
@@ -96,11 +96,11 @@ def _fetch(into: Path, *, absent: Path) -> None:
     if absent.exists() and time.time() - absent.stat().st_mtime < _DAY:
         raise UsageError(f"no list of apt-get had CPython {_MINOR} today (see {absent})", _HINT)
     read = []
-    for sources in _places():
+    for sources in _list_places():
         with tempfile.TemporaryDirectory() as name:
-            archive, complete = _download(Path(name), sources)
+            archive, complete = _download_archive(Path(name), sources)
             if archive is not None:
-                _extract(archive, into)
+                _extract_source(archive, into)
                 return
         read.append(complete)
     if all(read):
@@ -108,7 +108,7 @@ def _fetch(into: Path, *, absent: Path) -> None:
     raise UsageError(f"apt-get reaches no source package of CPython {_MINOR}", _HINT)
 
 
-def _places() -> Iterator[str]:
+def _list_places() -> Iterator[str]:
     """Lists of source packages: the machine's own distribution, then Debian's other releases."""
     files = [_APT / "sources.list", *sorted((_APT / "sources.list.d").glob("*"))]
     yield "\n\n".join(sources_of(path) for path in files if path.is_file())
@@ -128,16 +128,16 @@ def sources_of(path: Path) -> str:
     if path.suffix != ".list":
         return ""
     lines = re.findall(r"(?m)^deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s*(.*)$", text)
-    return "\n\n".join(_stanza(*parts) for parts in lines)
+    return "\n\n".join(_format_stanza(*parts) for parts in lines)
 
 
-def _stanza(options: str, uri: str, suite: str, components: str) -> str:
+def _format_stanza(options: str, uri: str, suite: str, components: str) -> str:
     signed = re.search(r"signed-by=(\S+)", options)
     rest = f"\nSigned-By: {signed[1]}" if signed else ""
     return f"Types: deb-src\nURIs: {uri}\nSuites: {suite}\nComponents: {components}{rest}"
 
 
-def _download(work: Path, sources: str) -> tuple[Path | None, bool]:
+def _download_archive(work: Path, sources: str) -> tuple[Path | None, bool]:
     """Have apt fetch and verify the archive, in ``work`` and nowhere else; None where it fails.
 
     The second of the pair is whether all lists were read.
@@ -156,13 +156,15 @@ def _download(work: Path, sources: str) -> tuple[Path | None, bool]:
     }
     apt = ["apt-get", "-q", *(f"-o{name}={value}" for name, value in options.items())]
     env = plain_env() | {"LC_ALL": "C"}
-    update = run([*apt, "--error-on=any", "update"], env=env)
+    update = run_tool([*apt, "--error-on=any", "update"], env=env)
     # One list of several may fail and the rest be enough.
-    run([*apt, "--download-only", "--tar-only", "source", f"python{_MINOR}"], env=env, cwd=work)
+    run_tool(
+        [*apt, "--download-only", "--tar-only", "source", f"python{_MINOR}"], env=env, cwd=work
+    )
     return next(iter(sorted(work.glob("python*.orig.tar.*z*"))), None), not update.returncode
 
 
-def _extract(archive: Path, into: Path) -> None:
+def _extract_source(archive: Path, into: Path) -> None:
     with tarfile.open(archive) as packed:
         for member in packed:
             name = member.name.partition("/")[2]

@@ -18,7 +18,7 @@ from wirefence.fuzz.native.loaded import assert_loaded
 __all__ = ["main"]
 
 
-def _loads(name: str) -> Callable[[str], object]:
+def _import_loads(name: str) -> Callable[[str], object]:
     module = importlib.import_module(LIBRARIES[name].caller.partition(".")[0])
     loads: Callable[[str], object] = module.loads
     return loads
@@ -28,7 +28,7 @@ def main() -> None:
     """Fuzz the library named first; the rest of the command line goes to libFuzzer."""
     name, *rest = sys.argv[1:]
     assert_loaded([name])
-    loads = _loads(name)
+    loads = _import_loads(name)
 
     def one(data: bytes) -> None:
         try:

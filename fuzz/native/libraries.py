@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from wirefence.fuzz.errors import UsageError
 
-__all__ = ["LIBRARIES", "NAMES", "Library", "chosen"]
+__all__ = ["LIBRARIES", "NAMES", "Library", "choose_libraries"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ LIBRARIES = {
 NAMES = tuple(LIBRARIES)
 
 
-def chosen(names: Sequence[str]) -> list[Library]:
+def choose_libraries(names: Sequence[str]) -> list[Library]:
     """The rows of ``names`` in their order, each once. Raises UsageError for an unknown name."""
     unknown = [name for name in names if name not in LIBRARIES]
     if unknown:

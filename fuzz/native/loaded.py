@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.native.libraries import Library, chosen
+from wirefence.fuzz.native.libraries import Library, choose_libraries
 
-__all__ = ["ADDRESS", "COVERAGE", "assert_loaded", "assert_ordered", "order"]
+__all__ = ["ADDRESS", "COVERAGE", "assert_loaded", "assert_ordered", "order_copies"]
 
 COVERAGE = b"__sanitizer_cov_8bit_counters_init"
 """Symbol that every module built with ``-fsanitize=fuzzer-no-link`` asks its process for."""
@@ -35,9 +35,9 @@ def assert_loaded(names: Sequence[str], *, address: bool = False) -> None:
     With ``address`` the code must watch its memory as well. To be called in the fuzzing process,
     before the first input.
     """
-    libraries = chosen(names)
+    libraries = choose_libraries(names)
     for library in libraries:
-        fault = _fault(library, COVERAGE, ADDRESS if address else COVERAGE)
+        fault = _find_fault(library, COVERAGE, ADDRESS if address else COVERAGE)
         if fault:
             raise UsageError(
                 f"{library.name} is not running its instrumented copy: {fault}",
@@ -49,7 +49,7 @@ def assert_loaded(names: Sequence[str], *, address: bool = False) -> None:
         )
 
 
-def order(names: Sequence[str], *, address: bool) -> dict[str, str]:
+def order_copies(names: Sequence[str], *, address: bool) -> dict[str, str]:
     """The variable that tells a process which copies it must run."""
     return {_VARIABLE: json.dumps({"names": list(names), "address": address})}
 
@@ -70,7 +70,7 @@ def assert_ordered() -> None:
     assert_loaded(names, address=address)
 
 
-def _fault(library: Library, *symbols: bytes) -> str:
+def _find_fault(library: Library, *symbols: bytes) -> str:
     try:
         module = importlib.import_module(library.module)
         caller = importlib.import_module(library.caller)

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.native.build import Native
-from wirefence.fuzz.native.toolchain import failure, run
+from wirefence.fuzz.native.toolchain import find_failure, run_tool
 from wirefence.strategies.json_text import json_text
 from wirefence.strategies.source import RandomSource
 
-__all__ = ["Measured", "measure"]
+__all__ = ["Measured", "measure_libraries"]
 
 _SEEDS = 200
 _DONE = re.compile(r"^#(\d+)\s+DONE\s+cov: (\d+) ", re.MULTILINE)
@@ -39,16 +39,16 @@ class Measured:
     rate: int
 
 
-def measure(native: Native, *, seconds: int = 5) -> Iterator[Measured]:
+def measure_libraries(native: Native, *, seconds: int = 5) -> Iterator[Measured]:
     """Fuzz each built library for so many seconds from seeds of the grammar. Raises UsageError."""
     env = os.environ | native.env
     root = str(Path(__file__).absolute().parents[3])
     env["PYTHONPATH"] = f"{native.env['PYTHONPATH']}{os.pathsep}{root}"
     for name in native.names:
         with tempfile.TemporaryDirectory() as work:
-            _seed(Path(work))
-            begun = _spent()
-            done = run(
+            _write_seeds(Path(work))
+            begun = _read_cpu_seconds()
+            done = run_tool(
                 [
                     *(sys.executable, "-m", "wirefence.fuzz.native.exercise", name),
                     *(f"-max_total_time={seconds}", "-verbosity=1", f"-artifact_prefix={work}/"),
@@ -57,10 +57,10 @@ def measure(native: Native, *, seconds: int = 5) -> Iterator[Measured]:
                 env=env,
                 seconds=60 + 10 * seconds,
             )
-        yield _read(name, native, done.stdout, _spent() - begun)
+        yield _read_figures(name, native, done.stdout, _read_cpu_seconds() - begun)
 
 
-def _seed(work: Path) -> None:
+def _write_seeds(work: Path) -> None:
     folder = work / "corpus"
     folder.mkdir()
     source = RandomSource(random.Random(0))
@@ -68,17 +68,17 @@ def _seed(work: Path) -> None:
         (folder / f"{number:03}").write_bytes(json_text(source))
 
 
-def _spent() -> float:
+def _read_cpu_seconds() -> float:
     """CPU seconds of all children so far: on a shared machine, wall time measures the others."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def _read(name: str, native: Native, said: str, spent: float) -> Measured:
+def _read_figures(name: str, native: Native, said: str, spent: float) -> Measured:
     found = _DONE.search(said)
     if found is None:
         raise UsageError(
-            f"the fuzzer did not end well on {name}: {failure(said)}",
+            f"the fuzzer did not end well on {name}: {find_failure(said)}",
             f"run python -m wirefence.fuzz.native.exercise {name} in the environment of prepare()",
         )
     runs, edges = map(int, found.groups())

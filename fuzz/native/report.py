@@ -65,18 +65,20 @@ def read_report(text: str) -> SanitizerReport | None:
     """Read the first report of AddressSanitizer, UBSan or libFuzzer's deadly signal in ``text``."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
-        head = _head(line)
+        head = _parse_heading(line)
         if head is None:
             continue
         tool, fault = head
         rest = lines[number + 1 :]
-        fault = _summarized(tool, rest) or fault
-        near = _cycle if fault == "stack-overflow" else _nearest
-        return SanitizerReport(tool, " ".join([fault, *_access(rest)]), near(_stack(rest)))
+        fault = _find_summary(tool, rest) or fault
+        near = _find_cycle if fault == "stack-overflow" else _find_nearest
+        return SanitizerReport(
+            tool, " ".join([fault, *_find_access(rest)]), near(_read_stack(rest))
+        )
     return None
 
 
-def _head(line: str) -> tuple[str, str] | None:
+def _parse_heading(line: str) -> tuple[str, str] | None:
     found = _ERROR.match(line)
     if found:
         known = found[1] != "libFuzzer" or found[2] == "deadly signal"
@@ -88,7 +90,7 @@ def _head(line: str) -> tuple[str, str] | None:
     return "UndefinedBehaviorSanitizer", "-".join(re.split(r"[:;(']| of ", found[2])[0].split()[:4])
 
 
-def _summarized(tool: str, lines: Iterable[str]) -> str:
+def _find_summary(tool: str, lines: Iterable[str]) -> str:
     """The fault in the tool's own word: its heading is a sentence for some of them."""
     for line in lines:
         if _ERROR.match(line):
@@ -99,7 +101,7 @@ def _summarized(tool: str, lines: Iterable[str]) -> str:
     return ""
 
 
-def _access(lines: Iterable[str]) -> list[str]:
+def _find_access(lines: Iterable[str]) -> list[str]:
     for line in islice(lines, 4):
         found = _ACCESS.search(line)
         if found:
@@ -107,19 +109,19 @@ def _access(lines: Iterable[str]) -> list[str]:
     return []
 
 
-def _stack(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _read_stack(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Function and place of each frame of the first stack: what allocated comes after it."""
     begun = False
     for line in lines:
         found = _FRAME.match(line)
         if found:
             begun = True
-            yield _split(found[1])
+            yield _split_frame(found[1])
         elif begun:
             return
 
 
-def _split(frame: str) -> tuple[str, str]:
+def _split_frame(frame: str) -> tuple[str, str]:
     found = _PLACE.search(f" {frame}")
     place = found[1] if found else ""
     function = frame[: len(frame) - len(place)].strip() if place else frame.strip()
@@ -133,7 +135,7 @@ def _module_of(place: str) -> str:
     return found[1] if found else "?"
 
 
-def _ours(stack: Iterable[tuple[str, str]]) -> list[str]:
+def _drop_tool_frames(stack: Iterable[tuple[str, str]]) -> list[str]:
     """The functions of a stack that are not the sanitizer's."""
     return [
         name
@@ -142,15 +144,15 @@ def _ours(stack: Iterable[tuple[str, str]]) -> list[str]:
     ]
 
 
-def _nearest(stack: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def _find_nearest(stack: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """The innermost functions that are neither the sanitizer's nor the interpreter's calls."""
-    frames = _ours(stack)
+    frames = _drop_tool_frames(stack)
     end = next((i for i, name in enumerate(frames) if _INTERPRETER.match(name)), len(frames))
     return tuple(frames[:end][:_DEPTH] or frames[:_DEPTH])
 
 
-def _cycle(stack: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def _find_cycle(stack: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """The functions that call each other without end: where the stack runs out is an accident."""
-    frames = _ours(stack)
+    frames = _drop_tool_frames(stack)
     turning = sorted(name for name, times in Counter(frames).items() if times > 2)
     return tuple(turning[:_DEPTH] or frames[:_DEPTH])

@@ -25,10 +25,10 @@ __all__ = [
     "Toolchain",
     "compile_extension",
     "compile_relay",
-    "failure",
+    "find_failure",
     "find_toolchain",
     "plain_env",
-    "run",
+    "run_tool",
 ]
 
 _DRIVER = """#!/bin/sh
@@ -105,16 +105,16 @@ def find_toolchain(*, address: bool = False) -> Toolchain:
             "the C headers of this Python are not installed",
             f"apt-get install python3-dev, {_WITHOUT}",
         )
-    answer = run([clang, "--version"])
+    answer = run_tool([clang, "--version"])
     version = answer.stdout.partition("\n")[0].strip()
     if answer.returncode or not version:
         raise UsageError(
-            f"{clang} does not run: {failure(answer.stdout)}", f"mend clang, {_WITHOUT}"
+            f"{clang} does not run: {find_failure(answer.stdout)}", f"mend clang, {_WITHOUT}"
         )
-    return Toolchain(Path(clang), Path(clangxx), version, _runtime(address=address), address)
+    return Toolchain(Path(clang), Path(clangxx), version, _find_runtime(address=address), address)
 
 
-def _runtime(*, address: bool) -> Path:
+def _find_runtime(*, address: bool) -> Path:
     """The shared library with libFuzzer (and AddressSanitizer) that atheris ships beside itself."""
     spec = importlib.util.find_spec("atheris")
     if spec is None or spec.origin is None:
@@ -138,24 +138,24 @@ def compile_extension(
     """Compile one C file to the extension module ``target``. Raises UsageError if that fails."""
     folders = [sysconfig.get_path("include"), *map(str, includes)]
     flags = [tools.sanitizers, *tools.flags, "-DNDEBUG", *(f"-I{folder}" for folder in folders)]
-    _compile(tools, source, target, flags)
+    _compile_source(tools, source, target, flags)
 
 
 def compile_relay(tools: Toolchain, target: Path) -> None:
     """Compile what lets a preloaded libFuzzer find custom mutators. Raises UsageError."""
-    _compile(tools, RELAY, target, ["-O2"])
+    _compile_source(tools, RELAY, target, ["-O2"])
 
 
-def _compile(tools: Toolchain, source: Path, target: Path, flags: Sequence[str]) -> None:
+def _compile_source(tools: Toolchain, source: Path, target: Path, flags: Sequence[str]) -> None:
     part = target.with_suffix(".o")
     for command in (
         [str(tools.clang), *flags, "-fPIC", "-c", str(source), "-o", str(part)],
         [str(tools.clang), "-shared", str(part), "-o", str(target)],
     ):
-        done = run(command)
+        done = run_tool(command)
         if done.returncode:
             raise UsageError(
-                f"{tools.version} cannot compile {source.name}: {failure(done.stdout)}",
+                f"{tools.version} cannot compile {source.name}: {find_failure(done.stdout)}",
                 "see whether the source belongs to this Python",
             )
     part.unlink()
@@ -166,7 +166,7 @@ def plain_env() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k not in {"LD_PRELOAD", "PYTHONPATH"}}
 
 
-def run(
+def run_tool(
     command: Sequence[str],
     *,
     env: Mapping[str, str] | None = None,
@@ -194,7 +194,7 @@ def run(
         return subprocess.CompletedProcess(list(command), 124, f"no end within {seconds:.0f} s")
 
 
-def failure(said: str) -> str:
+def find_failure(said: str) -> str:
     """The one line of a tool's output that tells most: its first error, else its last line."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if _TELLING.search(line)]

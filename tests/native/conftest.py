@@ -14,7 +14,7 @@ import pytest
 
 from tests.native.processes import python
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.native.build import Native, environment, prepare
+from wirefence.fuzz.native.build import Native, make_environment, prepare
 from wirefence.fuzz.native.toolchain import (
     Toolchain,
     compile_extension,
@@ -64,7 +64,7 @@ def _broken(folder: Path, *, address: bool) -> Broken:
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     compile_extension(tools, Path(__file__).with_name("overrun.c"), folder / f"overrun{suffix}")
     compile_relay(tools, folder / "relay.so")
-    return Broken(environment(tools, [folder], folder / "relay.so"), folder)
+    return Broken(make_environment(tools, [folder], folder / "relay.so"), folder)
 
 
 @pytest.fixture(scope="session")

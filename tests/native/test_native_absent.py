@@ -14,10 +14,15 @@ from tests.native.processes import python
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.native import build, cpython, toolchain
 from wirefence.fuzz.native.__main__ import command
-from wirefence.fuzz.native.build import environment, prepare
+from wirefence.fuzz.native.build import make_environment, prepare
 from wirefence.fuzz.native.cache import Cache
 from wirefence.fuzz.native.cpython import find_source, sources_of
-from wirefence.fuzz.native.toolchain import Toolchain, compile_extension, failure, find_toolchain
+from wirefence.fuzz.native.toolchain import (
+    Toolchain,
+    compile_extension,
+    find_failure,
+    find_toolchain,
+)
 
 MINOR = "{}.{}".format(*sys.version_info[:2])
 
@@ -73,7 +78,7 @@ def test_missing_headers_are_one_sentence(monkeypatch, tmp_path):
 def test_a_missing_atheris_is_one_sentence(monkeypatch):
     monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="atheris is not installed"):
-        toolchain._runtime(address=False)
+        toolchain._find_runtime(address=False)
 
 
 def test_an_unknown_library_is_one_sentence():
@@ -85,21 +90,21 @@ def test_an_unknown_library_is_one_sentence():
 
 def test_an_index_out_of_reach_is_one_sentence(tmp_path, tools):
     said = "ERROR: Could not find a version that satisfies the requirement ujson==6.1.0\n"
-    error = build._unbuilt("ujson", "6.1.0", tools, said)
+    error = build._explain_build_failure("ujson", "6.1.0", tools, said)
     assert error.cause == "the source of ujson 6.1.0 was not found on a package index"
 
 
 def test_a_build_that_fails_names_its_first_error(tools):
     said = "  cc -c x.c\n  x.c:3:1: error: unknown type name 'Foo'\n  x.c:4: error: other\nfailed\n"
-    error = build._unbuilt("ujson", "6.1.0", tools, said)
+    error = build._explain_build_failure("ujson", "6.1.0", tools, said)
     assert error.cause.endswith("clang 0 failed: x.c:3:1: error: unknown type name 'Foo'")
-    assert failure("") == "it said nothing"
+    assert find_failure("") == "it said nothing"
 
 
 @pytest.mark.parametrize("name", ["my cache", "a:b"])
 def test_a_path_that_no_variable_can_hold_is_one_sentence(tmp_path, tools, name):
     with pytest.raises(UsageError, match=r"cannot name .* for its space or colon"):
-        environment(tools, [tmp_path / name], tmp_path / "relay.so")
+        make_environment(tools, [tmp_path / name], tmp_path / "relay.so")
 
 
 def test_a_library_that_cannot_be_built_leaves_the_others(native, monkeypatch):
@@ -108,7 +113,7 @@ def test_a_library_that_cannot_be_built_leaves_the_others(native, monkeypatch):
     def fail(*_):
         raise UsageError("no index", "connect")
 
-    monkeypatch.setattr(build, "_installed", fail)
+    monkeypatch.setattr(build, "_read_installed_version", fail)
     made = prepare(["ujson", "_json"])
     assert made.names == ("_json",)
     assert made.missing == {"ujson": "no index; connect"}
@@ -119,7 +124,7 @@ def test_a_module_without_hooks_is_refused(tmp_path, tools):
     plain.write_bytes(b"\x7fELF")
     for path in (plain, tmp_path / "absent.so"):
         with pytest.raises(UsageError, match="the build made no instrumented"):
-            build._check(path, tools)
+            build._check_instrumented(path, tools)
 
 
 def test_a_named_source_tree_is_used(monkeypatch, tmp_path):
@@ -143,7 +148,7 @@ def test_a_folder_that_is_no_source_tree_is_refused(monkeypatch, tmp_path):
 
 def test_a_distribution_without_apt_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(cpython, "_kept", lambda: iter(()))
+    monkeypatch.setattr(cpython, "_list_kept_trees", lambda: iter(()))
     with pytest.raises(UsageError, match=f"set {cpython.VARIABLE} to a source tree"):
         find_source(Cache(tmp_path / "cache"))
 
@@ -163,7 +168,7 @@ def fake_apt(folder: Path, code: int) -> Path:
 def test_apt_without_the_package_is_one_sentence(monkeypatch, tmp_path, code, remembered):
     log = fake_apt(tmp_path, code)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(cpython, "_kept", lambda: iter(()))
+    monkeypatch.setattr(cpython, "_list_kept_trees", lambda: iter(()))
     cache = Cache(tmp_path / "cache")
     with pytest.raises(UsageError, match=f"apt-get reaches no source package of CPython {MINOR}"):
         find_source(cache)

@@ -11,7 +11,7 @@ from tests.native.processes import python
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.native.libraries import NAMES
 from wirefence.fuzz.native.loaded import assert_loaded
-from wirefence.fuzz.native.measure import measure
+from wirefence.fuzz.native.measure import measure_libraries
 
 ASK = """
 import sys
@@ -35,7 +35,7 @@ def asked(env, *names: str, address: bool = False) -> str:
 def test_a_copy_loads_and_its_edges_are_seen(native, name):
     made = native(name)
     assert asked(made.env, name) == ""
-    (figures,) = measure(made, seconds=1)
+    (figures,) = measure_libraries(made, seconds=1)
     assert figures.edges > 200
     assert figures.rate > 0
 

@@ -13,7 +13,7 @@ from wirefence.fuzz.coverage.explore import FuzzRequest, run_fuzz_target
 from wirefence.fuzz.coverage.target_settings import TargetSettings, encode_settings
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.examination.events import Found
-from wirefence.fuzz.native.loaded import assert_ordered, order
+from wirefence.fuzz.native.loaded import assert_ordered, order_copies
 
 TARGET = str(ROOT / "fuzz" / "fuzz_parsers.py")
 JSON = encode_settings(TargetSettings(targets=("json",)))
@@ -69,7 +69,7 @@ def test_an_order_that_is_none_is_one_sentence(monkeypatch, text):
 
 
 def test_an_order_is_kept(monkeypatch):
-    for name, value in order(["_json"], address=False).items():
+    for name, value in order_copies(["_json"], address=False).items():
         monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match="_json is not running its instrumented copy"):
         assert_ordered()
