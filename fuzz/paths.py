@@ -10,27 +10,27 @@ import errno
 import stat
 from pathlib import Path
 
-__all__ = ["exists", "is_file", "is_folder"]
+__all__ = ["is_file", "is_folder", "path_exists"]
 
 _NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
-def exists(path: Path) -> bool:
+def path_exists(path: Path) -> bool:
     """Whether there is something at ``path``. Raises OSError where the system refuses the path."""
-    return _mode(path) != 0
+    return _read_mode(path) != 0
 
 
 def is_file(path: Path) -> bool:
-    """Whether ``path`` leads to a regular file. Raises OSError like :func:`exists`."""
-    return stat.S_ISREG(_mode(path))
+    """Whether ``path`` leads to a regular file. Raises OSError like :func:`path_exists`."""
+    return stat.S_ISREG(_read_mode(path))
 
 
 def is_folder(path: Path) -> bool:
-    """Whether ``path`` leads to a folder. Raises OSError like :func:`exists`."""
-    return stat.S_ISDIR(_mode(path))
+    """Whether ``path`` leads to a folder. Raises OSError like :func:`path_exists`."""
+    return stat.S_ISDIR(_read_mode(path))
 
 
-def _mode(path: Path) -> int:
+def _read_mode(path: Path) -> int:
     """The mode of what ``path`` leads to, 0 where it leads nowhere."""
     try:
         return path.stat().st_mode

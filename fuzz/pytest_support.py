@@ -31,7 +31,7 @@ from wirefence.fuzz.self_check import check_readers
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.scan import Entry
 from wirefence.fuzz.store.store import Store
-from wirefence.fuzz.text import printable
+from wirefence.fuzz.text import escape_unprintable
 from wirefence.oracles.records import Finding
 from wirefence.strategies.contract import Policy, Profile
 from wirefence.targets.command.guardian import end_left
@@ -80,7 +80,7 @@ class Replays:
         if self.target:
             return Subject(self.target)
         if self.command:
-            launch = Launch(_words(self.command))
+            launch = Launch(_split_command(self.command))
             return Subject(entry.metadata.target, launch, options=entry.metadata.options)
         return make_subject(entry.metadata)
 
@@ -138,7 +138,9 @@ class Wirefence:
         with _in_a_sentence(hide):
             known = Baseline() if baseline is None else load_baseline(baseline)
             try:
-                report = run_gate(launch, chosen, "quick", self.folder, _ignore, seconds=seconds)
+                report = run_gate(
+                    launch, chosen, "quick", self.folder, _ignore_event, seconds=seconds
+                )
             finally:
                 end_left()
         report = known.mark_known(report)
@@ -164,7 +166,7 @@ class Wirefence:
         """
         targets = [
             each
-            for each in both_policies(_name(factory), factory, profile)
+            for each in both_policies(_name_factory(factory), factory, profile)
             if each.policy in policies
         ]
         examiner = Examiner((), [targets])
@@ -174,22 +176,22 @@ class Wirefence:
             for each in examiner.examine_case(case):
                 found.setdefault(each.signature, (each, case.data))
         if found:
-            pytest.fail("\n".join(_told(found)), pytrace=False)
+            pytest.fail("\n".join(_format_findings(found)), pytrace=False)
 
 
-def _name(factory: GatewayFactory) -> str:
+def _name_factory(factory: GatewayFactory) -> str:
     module = getattr(factory, "__module__", "adapter")
     return f"{module}:{getattr(factory, '__qualname__', type(factory).__qualname__)}"
 
 
-def _told(found: Mapping[str, tuple[Finding, bytes]]) -> Iterator[str]:
+def _format_findings(found: Mapping[str, tuple[Finding, bytes]]) -> Iterator[str]:
     yield f"{len(found)} findings"
     for each, data in found.values():
-        yield printable(f"{each.oracle} {each.rule}: {each.summary} [{each.target}]")
+        yield escape_unprintable(f"{each.oracle} {each.rule}: {each.summary} [{each.target}]")
         yield f"    {data[:200]!r}"
 
 
-def _words(command: str) -> tuple[str, ...]:
+def _split_command(command: str) -> tuple[str, ...]:
     """A command line as its words. Raises UsageError for one that a shell would not take."""
     try:
         return tuple(shlex.split(command))
@@ -205,5 +207,5 @@ def _left_by(report: Report, folder: Path) -> str:
     return f"{report.gap}; {are} below {folder}" if new else report.gap
 
 
-def _ignore(event: object) -> None:
+def _ignore_event(event: object) -> None:
     del event

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["last_words", "printable"]
+__all__ = ["escape_unprintable", "last_words"]
 
 _ERROR = re.compile(rb"[\w.:]*(?:Error|Exception|panic|fatal error)\b|thread '.*' panicked")
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Text with every control and format character escaped, safe for a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 

@@ -27,7 +27,7 @@ from wirefence.fuzz.examination.events import (
     Started,
     Tally,
 )
-from wirefence.fuzz.text import printable
+from wirefence.fuzz.text import escape_unprintable
 from wirefence.oracles.rules import RULES
 from wirefence.strategies.damage import FAMILIES, OPERATORS
 
@@ -89,7 +89,7 @@ def make_live_listener(console: Console) -> tuple[Bar, Listener]:
 def _format_start(event: Started) -> str:
     return (
         f"seed {event.seed}, {len(event.targets)} targets, {event.workers} workers, "
-        f"{event.known} findings known, writing to {printable(event.out)}"
+        f"{event.known} findings known, writing to {escape_unprintable(event.out)}"
     )
 
 
@@ -113,9 +113,10 @@ def format_coverage_progress(event: CoverageProgress) -> str:
 def format_finding(event: Found) -> str:
     """Return a finding, and the command that shows it again."""
     found = event.finding
+    command = escape_unprintable(_format_explain_command(event))
     return (
-        f"FOUND {found.oracle} {found.rule} in {printable(found.target)}: "
-        f"{printable(found.summary)}\n      {printable(_format_explain_command(event))}"
+        f"FOUND {found.oracle} {found.rule} in {escape_unprintable(found.target)}: "
+        f"{escape_unprintable(found.summary)}\n      {command}"
     )
 
 

@@ -27,7 +27,7 @@ from wirefence.fuzz.compare.run import Budget, Tally
 from wirefence.fuzz.compare.session import CompareRequest, compare_sides
 from wirefence.fuzz.crashes.compared_sides import save_differences
 from wirefence.fuzz.errors import FOUND, NOTHING, USAGE, UsageError
-from wirefence.fuzz.paths import exists
+from wirefence.fuzz.paths import path_exists
 from wirefence.fuzz.store.store import Store
 from wirefence.targets.environments import Side, prepare
 
@@ -104,7 +104,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
     report = compare_sides(request, _make_progress_printer())
     report = report.with_pairs([mark_accepted(pair, known) for pair in report.pairs])
     write_report(FORMATS[form](report))
-    if accept is not None and not exists(accept):
+    if accept is not None and not path_exists(accept):
         _write_for_review(accept, report)
     if out is not None:
         _save_findings(out, report, python or "", cache)
@@ -136,7 +136,7 @@ def _warn_unreadable_lines(corpus: Sequence[Path]) -> None:
 def _read_accepted(path: Path | None) -> Accepted:
     if path is None:
         return frozenset()
-    if exists(path):
+    if path_exists(path):
         return read_accepted(path)
     check_writable(path)
     return frozenset()

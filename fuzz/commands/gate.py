@@ -28,11 +28,11 @@ from wirefence.fuzz.gate.report.text import (
 )
 from wirefence.fuzz.gate.run import BUDGET_SECONDS, run_gate
 from wirefence.fuzz.gate.trials.messages import ToolWording
-from wirefence.fuzz.paths import exists
+from wirefence.fuzz.paths import path_exists
 from wirefence.fuzz.store.atomic_write import can_write_atomically, write_atomically
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.scan import GATE
-from wirefence.fuzz.text import printable
+from wirefence.fuzz.text import escape_unprintable
 from wirefence.strategies.contract import Policy, Profile
 from wirefence.strategies.records import VERSIONS, Version
 from wirefence.targets.command.guardian import end_left
@@ -257,7 +257,7 @@ def _mark_run(launch: Launch, out: Path, hide: Redactor) -> Iterator[None]:
 
 
 def _print_message(text: str) -> None:
-    click.echo(printable(text), err=True)
+    click.echo(escape_unprintable(text), err=True)
 
 
 def _make_launch(words: tuple[str, ...], changes: tuple[str, ...], cwd: Path | None) -> Launch:
@@ -283,7 +283,7 @@ def _parse_nominee(tool: str | None, arguments: str) -> NominatedTool | None:
 
 
 def _load_baseline(path: Path | None, *, fresh: bool) -> baseline.Baseline:
-    if path is None or (fresh and not exists(path)):
+    if path is None or (fresh and not path_exists(path)):
         return baseline.Baseline()
     return baseline.load_baseline(path)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from wirefence.fuzz.crashes.replay import ReplayResult
 from wirefence.fuzz.store.scan import Entry, Problem, ScannedFolder
 from wirefence.fuzz.store.typed_records import as_content
-from wirefence.fuzz.text import printable
+from wirefence.fuzz.text import escape_unprintable
 
 __all__ = [
     "as_index",
@@ -43,7 +43,7 @@ _MARKUP = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|<>&"})
 
 def shorten_text(text: str, most: int = _MAX_TEXT) -> str:
     """Return printable text of at most ``most`` characters, with the full length if it was cut."""
-    kept = printable(text[:most])
+    kept = escape_unprintable(text[:most])
     return kept if len(text) <= most else f"{kept}... ({len(text):,} characters)"
 
 

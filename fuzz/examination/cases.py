@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.paths import exists, is_file, is_folder
+from wirefence.fuzz.paths import is_file, is_folder, path_exists
 from wirefence.fuzz.store.store import read_case
 from wirefence.strategies.damage import OPERATORS, Operator, apply_damage
 from wirefence.strategies.json_text import json_text
@@ -103,7 +103,7 @@ def read_corpus(folders: Sequence[Path]) -> Iterator[Case]:
             yield read_case(folder)
             continue
         if not is_folder(folder):
-            if exists(folder):
+            if path_exists(folder):
                 raise UsageError(f"{folder} is neither file nor folder", "name a corpus")
             raise UsageError(f"there is no corpus at {folder}", "check the path")
         for path in sorted(folder.rglob("*")):

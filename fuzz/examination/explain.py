@@ -28,7 +28,7 @@ from wirefence.fuzz.processes.child import (
     start_children,
     wait_for_exit,
 )
-from wirefence.fuzz.text import printable
+from wirefence.fuzz.text import escape_unprintable
 from wirefence.oracles.agreement import Reading, effect_of
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.features import name_features
@@ -275,7 +275,7 @@ def _format_text(content: dict[str, Any]) -> str:
         f"{_format_effects(g['effects'])}"
         for g in content["gateways"]
     ]
-    return "\n".join(printable(line) for line in lines)
+    return "\n".join(escape_unprintable(line) for line in lines)
 
 
 def _format_left_out(count: int, what: str) -> list[str]:

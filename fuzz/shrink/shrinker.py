@@ -123,7 +123,7 @@ def shrink_input(  # noqa: PLR0913 - the options of one search
     if not keeps(data):
         raise ValueError("the input does not show the fault that is to be kept")
     many = keeps_many or (lambda batch: [keeps(each) for each in batch])
-    search = _Search(data, many, max(1, width), limit, deadline, better or _ignore, 1)
+    search = _Search(data, many, max(1, width), limit, deadline, better or _ignore_improvement, 1)
     try:
         _run_passes(search)
     except _BudgetSpentError:
@@ -143,5 +143,5 @@ def _run_passes(search: _Search) -> None:
             return
 
 
-def _ignore(_data: bytes) -> None:
+def _ignore_improvement(_data: bytes) -> None:
     """Ignore improvements."""

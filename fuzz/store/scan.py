@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.paths import exists, is_folder
+from wirefence.fuzz.paths import is_folder, path_exists
 from wirefence.fuzz.store.metadata import Metadata
 from wirefence.fuzz.store.store import COMPANIONS, Store, locate_finding
 from wirefence.strategies.records import Case
@@ -88,7 +88,7 @@ def scan_folder(folder: Path, *, findings: bool = False) -> ScannedFolder:
 
 def _list_files(folder: Path) -> list[Path]:
     try:
-        if not is_folder(folder) and (exists(folder) or folder.is_symlink()):
+        if not is_folder(folder) and (path_exists(folder) or folder.is_symlink()):
             raise UsageError(f"{folder} is not a directory", "name the directory of reproducers")
         return sorted(path for path in folder.rglob("*") if not path.is_dir())
     except OSError as error:

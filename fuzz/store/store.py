@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import get_args
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.paths import exists, is_file, is_folder
+from wirefence.fuzz.paths import is_file, is_folder, path_exists
 from wirefence.fuzz.store.atomic_write import write_atomically
 from wirefence.fuzz.store.metadata import (
     Metadata,
@@ -48,7 +48,7 @@ _DECODE_ERRORS = (ValueError, KeyError, TypeError, RecursionError)
 
 def read_regular_file(path: Path) -> bytes:
     """Return the bytes of a regular file. Raises OSError for others: reading a FIFO blocks."""
-    if exists(path) and not is_file(path) and not is_folder(path):
+    if path_exists(path) and not is_file(path) and not is_folder(path):
         raise OSError(errno.EINVAL, "it is neither file nor folder", str(path))
     return path.read_bytes()
 

@@ -71,17 +71,18 @@ def read_record(value: object, kind: type[T], place: str = "$") -> T:
     """
     if not isinstance(value, dict):
         raise _wrong_type(kind, value, place)
-    hints = _hints(kind)  # type: ignore[arg-type]
-    members = {_key(kind, name): name for name in hints}
+    hints = _get_hints(kind)  # type: ignore[arg-type]
+    members = {_format_key(kind, name): name for name in hints}
     for name in value:
         if name not in members:
-            raise ValueError(f"Object contains unknown field `{name}`{_at(place)}")
+            raise ValueError(f"Object contains unknown field `{name}`{_format_place(place)}")
     for each in fields(kind):  # type: ignore[arg-type]
         needed = each.default is MISSING and each.default_factory is MISSING
-        if needed and _key(kind, each.name) not in value:
-            raise ValueError(f"Object missing required field `{_key(kind, each.name)}`{_at(place)}")
+        if needed and _format_key(kind, each.name) not in value:
+            key = _format_key(kind, each.name)
+            raise ValueError(f"Object missing required field `{key}`{_format_place(place)}")
     made = {
-        members[key]: _read(item, hints[members[key]], f"{place}.{key}")
+        members[key]: _read_field(item, hints[members[key]], f"{place}.{key}")
         for key, item in value.items()
     }
     return kind(**made)
@@ -90,10 +91,13 @@ def read_record(value: object, kind: type[T], place: str = "$") -> T:
 def as_content(record: Any) -> dict[str, Any]:
     """Return a dataclass as plain values under the names that :func:`read_record` takes."""
     kind = type(record)
-    return {_key(kind, each.name): _plain(getattr(record, each.name)) for each in fields(kind)}
+    return {
+        _format_key(kind, each.name): _make_plain(getattr(record, each.name))
+        for each in fields(kind)
+    }
 
 
-def _plain(value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     if is_dataclass(value):
         return as_content(value)
     if isinstance(value, Mapping):
@@ -102,16 +106,16 @@ def _plain(value: Any) -> Any:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _get_hints(kind: type) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     return {each.name: hints[each.name] for each in fields(kind)}
 
 
-def _key(kind: type, name: str) -> str:
+def _format_key(kind: type, name: str) -> str:
     return name.replace("_", "-") if getattr(kind, "KEBAB", False) else name
 
 
-def _read(value: Any, hint: Any, place: str) -> Any:
+def _read_field(value: Any, hint: Any, place: str) -> Any:
     """Return ``value`` as a field of type ``hint`` holds it. Raises ValueError."""
     if get_origin(hint) is Annotated:
         return _read_bounded(value, hint, place)
@@ -126,45 +130,45 @@ def _read(value: Any, hint: Any, place: str) -> Any:
 
 def _read_bounded(value: Any, hint: Any, place: str) -> Any:
     kind, *limits = get_args(hint)
-    made = _read(value, kind, place)
+    made = _read_field(value, kind, place)
     for bounds in limits:
         if limit := bounds.broken(made):
-            raise ValueError(f"Expected `{_name(hint)}` {limit}{_at(place)}")
+            raise ValueError(f"Expected `{_describe_type(hint)}` {limit}{_format_place(place)}")
     return made
 
 
 def _read_union(value: Any, hint: Any, place: str) -> Any:
     """Return ``value`` by the one type of a union that takes values of its JSON type."""
     for kind in get_args(hint):
-        if _type_name(value) == _name(kind):
-            return _read(value, kind, place)
+        if _type_name(value) == _describe_type(kind):
+            return _read_field(value, kind, place)
     raise _wrong_type(hint, value, place)
 
 
 def _read_container(value: Any, hint: Any, place: str) -> Any:
     kind, words = get_origin(hint), get_args(hint)
     if kind is dict:
-        _require(value, dict, place)
-        names = [_read(name, words[0], place) for name in value]
-        items = [_read(item, words[1], f"{place}[...]") for item in value.values()]
+        _require_type(value, dict, place)
+        names = [_read_field(name, words[0], place) for name in value]
+        items = [_read_field(item, words[1], f"{place}[...]") for item in value.values()]
         return dict(zip(names, items, strict=True))
-    _require(value, list, place)
-    return kind(_read(item, words[0], f"{place}[{n}]") for n, item in enumerate(value))
+    _require_type(value, list, place)
+    return kind(_read_field(item, words[0], f"{place}[{n}]") for n, item in enumerate(value))
 
 
 def _read_scalar(value: Any, hint: Any, place: str) -> Any:
     if get_origin(hint) is Literal:
-        _require(value, str, place)
+        _require_type(value, str, place)
         if value not in get_args(hint):
-            raise ValueError(f"Invalid enum value {value!r}{_at(place)}")
+            raise ValueError(f"Invalid enum value {value!r}{_format_place(place)}")
         return value
     if hint is float and type(value) is int:
         return float(value)
-    _require(value, hint, place)
+    _require_type(value, hint, place)
     return value
 
 
-def _require(value: object, kind: type, place: str) -> None:
+def _require_type(value: object, kind: type, place: str) -> None:
     if type(value) is not kind:
         raise _wrong_type(kind, value, place)
     if kind is str:
@@ -174,25 +178,27 @@ def _require(value: object, kind: type, place: str) -> None:
 
 
 def _wrong_type(kind: Any, value: object, place: str) -> ValueError:
-    return ValueError(f"Expected `{_name(kind)}`, got `{_type_name(value)}`{_at(place)}")
+    return ValueError(
+        f"Expected `{_describe_type(kind)}`, got `{_type_name(value)}`{_format_place(place)}"
+    )
 
 
 def _type_name(value: object) -> str:
     return _WORDS.get(type(value), type(value).__name__)
 
 
-def _name(hint: Any) -> str:
+def _describe_type(hint: Any) -> str:
     """Return the name of a type in JSON's words."""
     origin, words = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _name(words[0])
+        return _describe_type(words[0])
     if origin in (Union, UnionType):
-        return " | ".join(dict.fromkeys(map(_name, words)))
+        return " | ".join(dict.fromkeys(map(_describe_type, words)))
     if origin is Literal:
         return "str"
     kind = origin or hint
     return "object" if is_dataclass(kind) else _WORDS.get(kind, kind.__name__)
 
 
-def _at(place: str) -> str:
+def _format_place(place: str) -> str:
     return "" if place == "$" else f" - at `{place}`"

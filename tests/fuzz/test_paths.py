@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.fuzz.paths import exists, is_file, is_folder
+from wirefence.fuzz.paths import is_file, is_folder, path_exists
 
-ASKED = (exists, is_file, is_folder)
+ASKED = (path_exists, is_file, is_folder)
 
 
 def test_a_file_a_folder_and_another_kind_are_told_apart(tmp_path: Path):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.paths import exists, is_file, is_folder
+from wirefence.fuzz.paths import is_file, is_folder, path_exists
 from wirefence.fuzz.store.store import read_regular_file
 
 __all__ = ["count_unreadable_lines", "read_reproducers", "read_traffic"]
@@ -48,7 +48,7 @@ def count_unreadable_lines(paths: Sequence[Path]) -> int:
 
 def _list_files(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
-        if not exists(path):
+        if not path_exists(path):
             raise UsageError(f"there is no corpus at {path}", "check the path")
         if not is_file(path) and not is_folder(path):
             raise UsageError(f"{path} is neither file nor folder", "name a corpus")

@@ -14,7 +14,7 @@ from wirefence.fuzz.compare.reports.tables import (
     make_notes,
     make_speed_rows,
 )
-from wirefence.fuzz.text import printable
+from wirefence.fuzz.text import escape_unprintable
 
 __all__ = ["as_html"]
 
@@ -62,7 +62,7 @@ def _format_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _escape_text(text: str) -> str:
-    return escape(printable(text))
+    return escape(escape_unprintable(text))
 
 
 def _escape_lines(lines: Sequence[str]) -> str:

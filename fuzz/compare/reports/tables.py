@@ -12,7 +12,7 @@ from wirefence.fuzz.compare.reports.report import (
     format_ratio,
     format_verdict,
 )
-from wirefence.fuzz.text import printable
+from wirefence.fuzz.text import escape_unprintable
 
 __all__ = [
     "as_markdown",
@@ -39,7 +39,7 @@ def as_table(report: Report) -> str:
 
 def join_printable(lines: Sequence[str]) -> str:
     """Lines joined, with control characters escaped."""
-    return "\n".join(printable(line) for line in lines)
+    return "\n".join(escape_unprintable(line) for line in lines)
 
 
 def _format_pair(pair: Compared, *, titled: bool) -> list[str]:

@@ -18,7 +18,7 @@ from wirefence.fuzz.gate.report.artifacts import escape_frame, shown_command, wr
 from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.store.redaction import Redactor, redact_finding
 from wirefence.fuzz.store.store import Store, locate_finding
-from wirefence.fuzz.text import printable
+from wirefence.fuzz.text import escape_unprintable
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case, Frame
 from wirefence.targets.command.records import Launch
@@ -87,12 +87,15 @@ class ClientArtifactWriter:
             f"finding   {found.signature}",
             f"summary   {found.summary}",
             f"command   {shown_command(self.launch, self.hide)}",
-            printable(f"client    {played.name} {played.release}, MCP {played.version}"),
+            escape_unprintable(f"client    {played.name} {played.release}, MCP {played.version}"),
             f"attack    {played.attack.name}: {played.attack.about}, at the {played.place}",
             "",
             *(f"> {escape_frame(line, self.hide)}" for line in _split_lines(played.received)),
             *(f"< {escape_frame(line, self.hide)}" for line in _split_lines(played.sent)),
-            *(printable(f"= {t.action}: {_name_outcome(t)} {t.text!r}") for t in played.reports),
+            *(
+                escape_unprintable(f"= {t.action}: {_name_outcome(t)} {t.text!r}")
+                for t in played.reports
+            ),
             f"ending    {played.ending} {played.status}",
         ]
         return self.hide.redact_text("\n".join(lines)) + "\n"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from wirefence.fuzz.gate.records import Flaw, Report
 from wirefence.fuzz.store.redaction import Redactor
-from wirefence.fuzz.text import printable
+from wirefence.fuzz.text import escape_unprintable
 from wirefence.oracles.rules import BY_ID, ORACLE_RULES
 
 __all__ = [
@@ -85,7 +85,7 @@ def list_details(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[s
 
 def escape_text(text: str, hide: Redactor) -> str:
     """Return text of several lines without secrets and control characters."""
-    return "\n".join(printable(line) for line in hide.redact_text(text).split("\n"))
+    return "\n".join(escape_unprintable(line) for line in hide.redact_text(text).split("\n"))
 
 
 def describe_finding(flaw: Flaw, report: Report, hide: Redactor) -> str:

@@ -30,7 +30,7 @@ from wirefence.fuzz.gate.report.finding_details import (
 )
 from wirefence.fuzz.gate.report.severity import summarize_counts
 from wirefence.fuzz.store.redaction import PATTERNS_ONLY, Redactor
-from wirefence.fuzz.text import printable
+from wirefence.fuzz.text import escape_unprintable
 
 __all__ = ["decide_verdict", "format_json", "format_table", "make_progress_printer"]
 
@@ -64,7 +64,7 @@ def make_progress_printer(
 
 def _describe_start(event: RunStarted) -> str:
     facts = event.facts
-    return printable(
+    return escape_unprintable(
         f"{facts.name or facts.label} {facts.release}, MCP {facts.version}, policy {facts.policy}, "
         f"{len(facts.tools)} tools, {event.trials} trials planned"
     )
@@ -73,7 +73,7 @@ def _describe_start(event: RunStarted) -> str:
 def _finding_title(flaw: Flaw) -> str:
     found = flaw.finding
     mark = " (expected)" if flaw.known else ""
-    return printable(f"{found.oracle} {found.rule}: {found.summary}{mark}")
+    return escape_unprintable(f"{found.oracle} {found.rule}: {found.summary}{mark}")
 
 
 def decide_verdict(report: Report) -> str:
@@ -102,7 +102,7 @@ def _verdict_lines(report: Report) -> Iterator[str]:
     also = f" ({known} more are expected)" if known else ""
     name = facts.name or facts.label
     outcome = "no verdict" if decide_verdict(report) == "none" else summarize_counts(report.flaws)
-    yield printable(f"{name} {facts.release}, MCP {facts.version}: {outcome}{also}")
+    yield escape_unprintable(f"{name} {facts.release}, MCP {facts.version}: {outcome}{also}")
     if report.gap:
         yield f"NO PASS: {report.gap}"
     yield (
@@ -111,17 +111,19 @@ def _verdict_lines(report: Report) -> Iterator[str]:
         f"{report.seconds:.0f} s, budget {report.budget} ({report.reason}), "
         f"profile {report.profile}, policy {facts.policy}"
     )
-    yield printable(f"command: {report.command}")
-    yield from (printable(f"env: {name}={value}") for name, value in report.changes.items())
+    yield escape_unprintable(f"command: {report.command}")
+    yield from (
+        escape_unprintable(f"env: {name}={value}") for name, value in report.changes.items()
+    )
     called = facts.nominee.name if facts.nominee else "none: name a safe one with --tool"
     if facts.tools:
-        yield printable(f"tool called: {called}")
+        yield escape_unprintable(f"tool called: {called}")
 
 
 def _finding_lines(number: int, flaw: Flaw, report: Report, hide: Redactor) -> Iterator[str]:
     yield f"{number}. {_finding_title(flaw)}"
     for name, text in list_details(flaw, report, hide):
-        yield printable(f"   {name:<11} {text}")
+        yield escape_unprintable(f"   {name:<11} {text}")
 
 
 def _attempt_lines(report: Report) -> Iterator[str]:
@@ -158,13 +160,13 @@ def _note_lines(report: Report) -> Iterator[str]:
     if doubts:
         yield ""
         yield "Seen in a shared server and not again in a fresh process, so not counted:"
-        yield from (printable(f"  {signature}") for signature in doubts)
+        yield from (escape_unprintable(f"  {signature}") for signature in doubts)
     pending = report.tally.pending
     if pending:
         yield ""
         yield "Not confirmed: no time was left to run it again in a fresh process:"
-        yield from (printable(f"  {signature}") for signature in pending)
-    yield from (printable(note) for note in report.notes)
+        yield from (escape_unprintable(f"  {signature}") for signature in pending)
+    yield from (escape_unprintable(note) for note in report.notes)
 
 
 def format_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
