@@ -1,7 +1,7 @@
 """What the pytest plugin does once a test asks for it: replays, the gate, adapters.
 
-A failure is told by the findings and the line that shows them again; a traceback
-through Wirefence would say nothing about the project under test.
+A failed test shows the findings and how to reproduce them. It shows no traceback through Wirefence,
+which would say nothing about the project under test.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CASES = 200
 
 @contextmanager
 def _in_a_sentence(hide: Redactor) -> Iterator[None]:
-    """Fail the test for what cannot be run, without the secrets that a traceback would show."""
+    """Fail the test with one sentence if something cannot run: a traceback could show secrets."""
     try:
         yield
     except (TargetError, UsageError) as error:
@@ -57,7 +57,7 @@ def _in_a_sentence(hide: Redactor) -> Iterator[None]:
 class Replays:
     """The replays of one run of pytest; reproducers of one subject share its processes.
 
-    ``target`` or ``command``, if given, stand in for what the reproducers were found on.
+    ``target`` or ``command``, if given, replaces the target on which a reproducer was found.
     """
 
     target: str
@@ -66,7 +66,7 @@ class Replays:
     _runners: dict[str, CaseRunners] = field(default_factory=dict)
 
     def replay(self, path: Path) -> tuple[bool, str]:
-        """Whether a reproducer did what is expected of it, and a text for people."""
+        """Return whether a reproducer behaved as expected, and a text that explains it."""
         try:
             check_readers()
             entry = Entry(path, *Store(path.parent.parent).read_finding(path))
@@ -98,12 +98,12 @@ class Replays:
 
 @dataclass(frozen=True, slots=True)
 class Wirefence:
-    """What the ``wirefence`` fixture gives. Findings are put below ``folder``."""
+    """The object that the ``wirefence`` fixture returns. It writes findings below ``folder``."""
 
     folder: Path
 
     def __post_init__(self) -> None:
-        """Fail the test where this Python misreads JSON, so that nothing can be judged."""
+        """Fail the test if this Python misreads JSON, because no verdict would be reliable."""
         try:
             check_readers()
         except UsageError as error:
@@ -122,14 +122,14 @@ class Wirefence:
     ) -> Report:
         """Run the gate on a server's launch command; fail the test for findings that are new.
 
-        ``seconds`` that end before each classic input was sent fail it too. Whatever the server
-        left behind is ended.
+        The test also fails if ``seconds`` pass before every classic input was sent. Processes that
+        the server leaves behind are ended.
 
         ``tool`` names one that is safe to call, with ``{nonce}`` in the JSON ``arguments`` where
         the action name goes; ``options`` are members of :class:`fuzz.gate.records.Options`. Returns
-        the report. A command that can't be started or talked to, options that don't fit the server
-        and a baseline that can't be read fail the test in a sentence. Raises KeyboardInterrupt
-        where Ctrl-C came in between, so that pytest runs nothing more.
+        the report. The test fails with one sentence if the command cannot be started or does not
+        answer, if an option does not fit the server, or if the baseline cannot be read. Raises
+        KeyboardInterrupt after Ctrl-C, so that pytest stops.
         """
         nominee = NominatedTool(tool, arguments) if tool else None
         launch = Launch(command, dict(env or {}), cwd)
@@ -159,10 +159,10 @@ class Wirefence:
         policies: Sequence[Policy] = ("close", "continue"),
         profile: Profile = "strict",
     ) -> None:
-        """Run generated cases through an in-process adapter; fail the test for what is wrong.
+        """Run generated cases through an in-process adapter; fail the test for findings.
 
         ``factory`` is called with ``act`` and a contract, as in docs/gateway-authors.md. Each
-        signature is told once, with the bytes of the first case that shows it.
+        signature is reported once, with the bytes of the first case that shows it.
         """
         targets = [
             each
@@ -192,7 +192,7 @@ def _format_findings(found: Mapping[str, tuple[Finding, bytes]]) -> Iterator[str
 
 
 def _split_command(command: str) -> tuple[str, ...]:
-    """A command line as its words. Raises UsageError for one that a shell would not take."""
+    """Split a command line into words. Raises UsageError if a shell could not parse it."""
     try:
         return tuple(shlex.split(command))
     except ValueError as error:
@@ -201,7 +201,7 @@ def _split_command(command: str) -> tuple[str, ...]:
 
 
 def _left_by(report: Report, folder: Path) -> str:
-    """What an interrupted gate had found, in the one line that pytest shows of it."""
+    """Return what an interrupted gate found, as the single line that pytest shows for it."""
     new = sum(not flaw.known for flaw in report.flaws)
     are = "1 finding is" if new == 1 else f"{new} findings are"
     return f"{report.gap}; {are} below {folder}" if new else report.gap
