@@ -29,7 +29,7 @@ from wirefence.fuzz.crashes.compared_sides import save_differences
 from wirefence.fuzz.errors import FOUND, NOTHING, USAGE, UsageError
 from wirefence.fuzz.paths import path_exists
 from wirefence.fuzz.store.store import Store
-from wirefence.targets.environments import Side, prepare
+from wirefence.targets.environments import Side, prepare_side
 
 __all__ = ["command"]
 
@@ -144,7 +144,7 @@ def _read_accepted(path: Path | None) -> Accepted:
 
 def _prepare_side(spec: str, python: str | None, cache: Path | None) -> Side:
     click.echo(f"preparing {spec}", err=True)
-    return prepare(spec, python=python, cache=cache)
+    return prepare_side(spec, python=python, cache=cache)
 
 
 def _format_command(

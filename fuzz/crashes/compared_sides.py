@@ -18,14 +18,14 @@ from wirefence.fuzz.compare.traits import find_traits
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import Finding
-from wirefence.targets.environments import Observation, Side, prepare
+from wirefence.targets.environments import Observation, Side, prepare_side
 
 __all__ = ["find_differences", "find_versions", "save_differences"]
 
 
 @lru_cache(maxsize=16)
 def _prepare_side(spec: str, python: str, cache: Path | None) -> Side:
-    return prepare(spec, python=python or None, cache=cache)
+    return prepare_side(spec, python=python or None, cache=cache)
 
 
 def _prepare_sides(

@@ -26,7 +26,7 @@ from wirefence.fuzz.compare.inputs.input_schedule import Origin
 from wirefence.fuzz.compare.run import Budget, Comparison
 from wirefence.fuzz.compare.sides import Team, start_team
 from wirefence.fuzz.compare.traits import find_traits
-from wirefence.targets.environments import prepare
+from wirefence.targets.environments import prepare_side
 from wirefence.targets.errors import TargetError
 
 __all__ = ["Change", "Result", "load", "run_pair"]
@@ -89,7 +89,7 @@ def _raw(row: Mapping[str, str]) -> bytes:
 def run_pair(changes: Sequence[Change], budget: Budget, origin: Origin) -> list[Result]:
     """Compare the two sides that the changes share, then look each change up in what was found."""
     first = changes[0]
-    sides = [prepare(spec, python=first.python) for spec in (first.old, first.new)]
+    sides = [prepare_side(spec, python=first.python) for spec in (first.old, first.new)]
     words = chain.from_iterable(islice(side.strings(), _WORDS) for side in sides)
     with start_team(sides, budget.lanes) as hired:
         explorer = Comparison(hired, budget)

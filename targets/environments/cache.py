@@ -128,7 +128,7 @@ def _find_installed(python: Path, spec: Spec) -> tuple[str, str]:
 
 def _keep_environment(part: Path, final: Path, made: Environment) -> Environment:
     """Make it count: contents first, then the name, then the folder that holds the name."""
-    _sync(part)
+    _sync_tree(part)
     shutil.rmtree(final, ignore_errors=True)  # one whose interpreter is gone
     part.rename(final)
     _sync_folder(final.parent)
@@ -186,7 +186,7 @@ def _list_sources(folder: Path) -> Iterator[Path]:
             yield inner
 
 
-def _sync(folder: Path) -> None:
+def _sync_tree(folder: Path) -> None:
     for here, _, names in os.walk(folder):
         for name in names:
             path = Path(here, name)

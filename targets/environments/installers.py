@@ -93,7 +93,7 @@ class Installer:
     def install(self, folder: Path, request: Request, interpreter: Interpreter, held: int) -> None:
         """Install into the environment. Raises TargetError with the cause."""
         python = str(folder / "bin" / "python")
-        pip = _pip(python, interpreter)
+        pip = _make_pip_command(python, interpreter)
         start = (
             [self.uv, "pip", "install", "--python", python]
             if self.uv
@@ -130,7 +130,7 @@ def full_disk(folder: Path) -> TargetError:
     return TargetError(f"the disk of {folder} is full", "make room, or choose another cache folder")
 
 
-def _pip(python: str, interpreter: Interpreter) -> list[str]:
+def _make_pip_command(python: str, interpreter: Interpreter) -> list[str]:
     """The command of pip for an environment: without a pip of its own it is made much faster."""
     if interpreter.installs_elsewhere:
         start = [interpreter.executable, "-I", "-m", "pip", "--python", python]

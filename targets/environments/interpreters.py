@@ -58,7 +58,7 @@ class Interpreter:
     @property
     def installs_elsewhere(self) -> bool:
         """Whether its pip has ``--python``, so that environments need none of their own."""
-        return _numbers(self.pip)[:2] >= [22, 3]
+        return _parse_numbers(self.pip)[:2] >= [22, 3]
 
 
 def find_interpreter(wanted: str | None) -> Interpreter:
@@ -67,7 +67,7 @@ def find_interpreter(wanted: str | None) -> Interpreter:
     Versions are looked for on PATH, among those of pyenv and those of uv. Raises TargetError.
     """
     if wanted is None:
-        return _require_supported(_known(sys.executable), "this Python")
+        return _require_supported(_require_interpreter(sys.executable), "this Python")
     version = _VERSION.fullmatch(wanted)
     candidates = _list_candidates(version.group(1)) if version else iter([_find_named(wanted)])
     for executable in candidates:
@@ -78,20 +78,21 @@ def find_interpreter(wanted: str | None) -> Interpreter:
             return _require_supported(found, wanted)
     if version is None:
         raise TargetError(f"{wanted} is no Python interpreter that runs here", _HINT)
-    tried = f"python{_minor(version.group(1))} on PATH, pyenv" + (" and uv" if _uv() else "")
+    name = f"python{_cut_to_minor(version.group(1))}"
+    tried = f"{name} on PATH, pyenv" + (" and uv" if _find_uv() else "")
     raise TargetError(f"no Python {version.group(1)} was found; tried {tried}", _HINT)
 
 
 def _list_candidates(version: str) -> Iterator[str | None]:
     yield sys.executable
-    yield shutil.which(f"python{_minor(version)}")
+    yield shutil.which(f"python{_cut_to_minor(version)}")
     roots = {os.environ.get("PYENV_ROOT", ""), str(Path.home() / ".pyenv")} - {""}
     homes = [
         home for root in sorted(roots) for home in (Path(root) / "versions").glob(f"{version}*")
     ]
-    for home in sorted(homes, key=lambda home: _numbers(home.name), reverse=True):
+    for home in sorted(homes, key=lambda home: _parse_numbers(home.name), reverse=True):
         yield str(home / "bin" / "python")
-    if uv := _uv():
+    if uv := _find_uv():
         yield _found_by(uv, version)
 
 
@@ -111,20 +112,20 @@ def _find_named(name: str) -> str | None:
     return str(path.absolute()) if path.is_file() else shutil.which(name)
 
 
-def _uv() -> str | None:
+def _find_uv() -> str | None:
     return shutil.which("uv")
 
 
-def _minor(version: str) -> str:
+def _cut_to_minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _numbers(text: str) -> list[int]:
+def _parse_numbers(text: str) -> list[int]:
     return [int(digits) for digits in re.findall(r"\d+", text)]
 
 
 def _matches_version(version: str, wanted: str) -> bool:
-    return _numbers(version)[: wanted.count(".") + 1] == _numbers(wanted)
+    return _parse_numbers(version)[: wanted.count(".") + 1] == _parse_numbers(wanted)
 
 
 @cache
@@ -142,7 +143,7 @@ def _ask_interpreter(executable: str) -> Interpreter | None:
         return None
 
 
-def _known(executable: str) -> Interpreter:
+def _require_interpreter(executable: str) -> Interpreter:
     found = _ask_interpreter(executable)
     if found is None:
         raise TargetError(f"{executable} does not run", _HINT)
@@ -150,7 +151,7 @@ def _known(executable: str) -> Interpreter:
 
 
 def _require_supported(found: Interpreter, wanted: str) -> Interpreter:
-    if tuple(_numbers(found.version)[:2]) < _OLDEST:
+    if tuple(_parse_numbers(found.version)[:2]) < _OLDEST:
         raise TargetError(
             f"{wanted} is {found.label}, and a worker needs Python 3.8 or later",
             "choose a later one",

@@ -18,13 +18,13 @@ from wirefence.targets.environments.sides import DEFAULT, Program, Side
 from wirefence.targets.environments.specs import Spec, module_of, parse_spec
 from wirefence.targets.errors import TargetError
 
-__all__ = ["prepare"]
+__all__ = ["prepare_side"]
 
 _WORKER = str(Path(__file__).with_name("worker.py"))
 _NODE_WORKER = str(Path(__file__).with_name("worker.js"))
 
 
-def prepare(spec: str, *, python: str | None = None, cache: Path | None = None) -> Side:
+def prepare_side(spec: str, *, python: str | None = None, cache: Path | None = None) -> Side:
     """Make one side ready to work.
 
     ``spec`` is ``orjson==3.9.14``; ``orjson`` (what is installed beside us, else the latest);

@@ -82,19 +82,19 @@ class Worker:
 
         Take the result before anything else is asked of this worker.
         """
-        which = _index(reader, self.facts.readers)
+        which = _find_index(reader, self.facts.readers)
         return Pending(self, Request(b"d", inputs, which, project, named))
 
     def outcomes(
         self, inputs: Sequence[bytes], *, reader: str = "", project: bool = False
     ) -> list[Observation]:
         """What the side makes of each input, in full."""
-        which = _index(reader, self.facts.readers)
+        which = _find_index(reader, self.facts.readers)
         return self._run(Request(b"o", inputs, which, project, flush=8))
 
     def serialize(self, values: Sequence[bytes], *, writer: str = "") -> list[Observation]:
         """What the side writes for each value, given in the canonical encoding."""
-        which = _index(writer, self.facts.writers)
+        which = _find_index(writer, self.facts.writers)
         return self._run(Request(b"s", values, which, flush=1))
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class Worker:
 
     def _run(self, request: Request) -> list[Observation]:
         pending = Pending(self, request)
-        return [seen for part in pending.parts() for seen in _seen(part)]
+        return [seen for part in pending.parts() for seen in _list_observations(part)]
 
     def _alive(self) -> _Process:
         if self._process is None:
@@ -149,9 +149,9 @@ class Pending:
         """Replies in order; an observation stands for an input that ended the process."""
         items = self._request.items
         parts = self._gather(self._sent, len(items))
-        while (done := _total(parts)) < len(items):
+        while (done := _count_results(parts)) < len(items):
             parts += self._narrow(items[done : done + self._request.flush])
-            done = _total(parts)
+            done = _count_results(parts)
             if done < len(items):
                 parts += self._gather(
                     self._ask(items[done:], self._request.flush), len(items) - done
@@ -161,7 +161,7 @@ class Pending:
     def _narrow(self, suspects: Sequence[bytes]) -> list[Reply | Observation]:
         """Results of the suspects, up to and with the one that ends a process by itself."""
         parts = self._gather(self._ask(suspects, 1), len(suspects))
-        done = _total(parts)
+        done = _count_results(parts)
         if done < len(suspects):
             alone = self._gather(self._ask(suspects[done : done + 1], 1), 1)
             if not alone and self._ended is not None:
@@ -212,15 +212,15 @@ class Pending:
         self._worker.usage = replace(usage, restarts=usage.restarts + 1)
 
 
-def _seen(part: Reply | Observation) -> list[Observation]:
+def _list_observations(part: Reply | Observation) -> list[Observation]:
     return [part] if isinstance(part, Observation) else parse_observations(part)
 
 
-def _total(parts: Sequence[Reply | Observation]) -> int:
+def _count_results(parts: Sequence[Reply | Observation]) -> int:
     return sum(1 if isinstance(part, Observation) else part.count for part in parts)
 
 
-def _index(name: str, names: Sequence[str]) -> int:
+def _find_index(name: str, names: Sequence[str]) -> int:
     if not name and names:
         return 0
     if name not in names:
@@ -234,7 +234,7 @@ class _Process:
     def __init__(self, command: Sequence[str]) -> None:
         self._stderr: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - end() closes it
         try:
-            self._popen = subprocess.Popen(  # noqa: S603 - the command that prepare() made
+            self._popen = subprocess.Popen(  # noqa: S603 - the command that prepare_side() made
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

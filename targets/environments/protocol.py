@@ -100,7 +100,7 @@ class Channel:
         """Write a whole frame."""
         view, end = memoryview(data), time.monotonic() + patience
         while view:
-            _wait(self._writable, end)
+            _wait_ready(self._writable, end)
             try:
                 view = view[os.write(self._to, view) :]
             except BlockingIOError:
@@ -127,7 +127,7 @@ class Channel:
     def _exactly(self, size: int, end: float) -> bytes:
         parts, missing = [], size
         while missing:
-            _wait(self._readable, end)
+            _wait_ready(self._readable, end)
             part = os.read(self._from, min(missing, 1 << 20))
             if not part:
                 raise Broken
@@ -136,7 +136,7 @@ class Channel:
         return b"".join(parts)
 
 
-def _wait(poll: select.poll, end: float) -> None:
+def _wait_ready(poll: select.poll, end: float) -> None:
     left = end - time.monotonic()
     if left <= 0 or not poll.poll(left * 1000):
         raise Silent

@@ -61,7 +61,7 @@ class NotUtf8Error(ValueError):
     """The bytes are no text, so a reader of text is never called."""
 
 
-def _json(module: Any) -> Library:
+def _describe_json(module: Any) -> Library:
     read, write = module.loads, module.dumps
     readers = [
         Reader("str", read, text=True),
@@ -72,8 +72,8 @@ def _json(module: Any) -> Library:
     return Library(readers, writers, (module.JSONDecodeError, UnicodeDecodeError))
 
 
-def _simplejson(module: Any) -> Library:
-    library = _json(module)
+def _describe_simplejson(module: Any) -> Library:
+    library = _describe_json(module)
     decoder = importlib.import_module("simplejson.decoder")
     pure: Any = decoder.JSONDecoder()
     pure.parse_string = decoder.py_scanstring
@@ -82,10 +82,10 @@ def _simplejson(module: Any) -> Library:
     return library
 
 
-def _rapidjson(module: Any) -> Library:
+def _describe_rapidjson(module: Any) -> Library:
     read = module.loads
     relaxed = module.PM_COMMENTS | module.PM_TRAILING_COMMAS
-    library = _usual(module)
+    library = _describe_usual(module)
     extra = [
         Reader("relaxed", partial(read, parse_mode=relaxed), default=False),
         Reader("no-nan", partial(read, allow_nan=False), default=False),
@@ -94,30 +94,31 @@ def _rapidjson(module: Any) -> Library:
     return library._replace(readers=library.readers + extra, documented=errors)
 
 
-def _msgspec(module: Any) -> Library:
+def _describe_msgspec(module: Any) -> Library:
     codec = importlib.import_module("msgspec.json")
-    return _usual(codec)._replace(documented=(module.DecodeError,))
+    return _describe_usual(codec)._replace(documented=(module.DecodeError,))
 
 
-def _simdjson(module: Any) -> Library:
+def _describe_simdjson(module: Any) -> Library:
     parse = module.Parser().parse
     eager = Reader("bytes", lambda raw: parse(raw, True))  # noqa: FBT003 - it takes no keyword
     return Library([eager], {"dumps": module.dumps}, (ValueError,))
 
 
-def _from_json(module: Any) -> Library:
+def _describe_from_json(module: Any) -> Library:
     read = module.from_json
     no_nan = Reader("no-nan", partial(read, allow_inf_nan=False), default=False)
     return Library([Reader("bytes", read), no_nan], {}, (ValueError,))
 
 
-def _pydantic_core(module: Any) -> Library:
-    library, validate = _from_json(module), module.SchemaValidator({"type": "any"}).validate_json
+def _describe_pydantic_core(module: Any) -> Library:
+    library = _describe_from_json(module)
+    validate = module.SchemaValidator({"type": "any"}).validate_json
     library.readers[1:1] = [Reader("str", module.from_json, text=True), Reader("any", validate)]
     return library._replace(writers={"to_json": module.to_json})
 
 
-def _usual(module: Any) -> Library:
+def _describe_usual(module: Any) -> Library:
     """A library of the usual shape: loads (or decode) on bytes and on text, dumps (or encode)."""
     read = getattr(module, "loads", None) or module.decode
     write = getattr(module, "dumps", None) or getattr(module, "encode", None)
@@ -127,19 +128,19 @@ def _usual(module: Any) -> Library:
 
 
 _DESCRIBED: dict[str, Callable[[Any], Library]] = {
-    "json": _json,
-    "simplejson": _simplejson,
-    "rapidjson": _rapidjson,
-    "msgspec": _msgspec,
-    "simdjson": _simdjson,
-    "jiter": _from_json,
-    "pydantic_core": _pydantic_core,
+    "json": _describe_json,
+    "simplejson": _describe_simplejson,
+    "rapidjson": _describe_rapidjson,
+    "msgspec": _describe_msgspec,
+    "simdjson": _describe_simdjson,
+    "jiter": _describe_from_json,
+    "pydantic_core": _describe_pydantic_core,
 }
 
 
-def _load(module: str, option: str) -> Library:
+def _load_library(module: str, option: str) -> Library:
     """Import a library by the name of its module; ``option`` keeps one of its readers."""
-    library = _DESCRIBED.get(module, _usual)(importlib.import_module(module))
+    library = _DESCRIBED.get(module, _describe_usual)(importlib.import_module(module))
     kept = [r for r in library.readers if (r.name == option if option else r.default)]
     if not kept:
         names = ", ".join(reader.name for reader in library.readers)
@@ -150,7 +151,7 @@ def _load(module: str, option: str) -> Library:
 _END = object()
 
 
-def encode(value: Any) -> bytes:
+def encode_value(value: Any) -> bytes:
     """The canonical bytes of a value: those of marshal version 2, at any depth and for any value.
 
     What does not come back equal takes the slow way: NaN, and text that is inside not as Python
@@ -162,10 +163,10 @@ def encode(value: Any) -> bytes:
             return fast
     except (ValueError, RecursionError):  # deeper than these can go, or of no plain type
         pass
-    return _walk(value, _scalar)
+    return _encode_iteratively(value, _encode_scalar)
 
 
-def _walk(root: Any, scalar: Callable[[Any], bytes]) -> bytes:
+def _encode_iteratively(root: Any, scalar: Callable[[Any], bytes]) -> bytes:
     out, pending = [], [root]
     while pending:
         value = pending.pop()
@@ -184,27 +185,27 @@ def _walk(root: Any, scalar: Callable[[Any], bytes]) -> bytes:
     return b"".join(out)
 
 
-def _scalar(value: Any) -> bytes:
+def _encode_scalar(value: Any) -> bytes:
     if type(value) is float and math.isnan(value):
         value = math.nan
     if type(value) is str:
         value = "".join([value[at] for at in range(len(value))])  # iterating it could crash
     if value is None or type(value) in (bool, int, float, str):
         return marshal.dumps(value, 2)
-    text = f"{qualified(type(value))} {value!r}".encode("utf-8", "surrogatepass")
+    text = f"{qualify_name(type(value))} {value!r}".encode("utf-8", "surrogatepass")
     return b"?" + struct.pack("<i", len(text)) + text
 
 
-def _number(value: Any) -> bytes:
+def _encode_number(value: Any) -> bytes:
     whole = type(value) is float and value.is_integer() and (value or math.copysign(1, value) > 0)
-    return _scalar(int(value) if whole else value)
+    return _encode_scalar(int(value) if whole else value)
 
 
-project = partial(_walk, scalar=_number)
+project = partial(_encode_iteratively, scalar=_encode_number)
 """The canonical bytes of a value as a language with one number type would tell it."""
 
 
-def qualified(kind: type) -> str:
+def qualify_name(kind: type) -> str:
     """The name by which callers catch an error: that of the top package where it shows it."""
     top = kind.__module__.partition(".")[0]
     public = getattr(sys.modules.get(top), kind.__name__, None) is kind
@@ -212,26 +213,26 @@ def qualified(kind: type) -> str:
     return f"{'worker' if module == '__main__' else module}.{kind.__qualname__}"
 
 
-def _text(raw: bytes) -> str:
+def _decode_text(raw: bytes) -> str:
     try:
         return raw.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         raise NotUtf8Error("not UTF-8") from None
 
 
-def _say(error: BaseException) -> bytes:
+def _encode_message(error: BaseException) -> bytes:
     try:
         return str(error).encode("utf-8", "replace")
     except Exception:  # noqa: BLE001 - an error that cannot say what it is still is one
         return b""
 
 
-def _record(kind: bytes, *fields: bytes) -> bytes:
+def _pack_record(kind: bytes, *fields: bytes) -> bytes:
     padded = (*fields, b"", b"", b"", b"")[:4]
     return kind + b"".join(_SIZE.pack(len(field)) + field for field in padded)
 
 
-def _request(source: BinaryIO, size: int) -> tuple[bytes, int, int, int, list[bytes]]:
+def _read_request(source: BinaryIO, size: int) -> tuple[bytes, int, int, int, list[bytes]]:
     body, items = source.read(size), []
     operation, flags, which, flush, count = _REQUEST.unpack_from(body)
     at = _REQUEST.size + 4 * count
@@ -241,7 +242,7 @@ def _request(source: BinaryIO, size: int) -> tuple[bytes, int, int, int, list[by
     return operation, flags, which, flush, items
 
 
-def _send(sink: BinaryIO, body: bytes) -> None:
+def _send_frame(sink: BinaryIO, body: bytes) -> None:
     sink.write(_SIZE.pack(len(body)) + body)
     sink.flush()
 
@@ -264,16 +265,16 @@ class Server:
             return self.serve(source, deeper - 1)
         try:
             while len(head := source.read(_SIZE.size)) == _SIZE.size:
-                operation, flags, which, flush, items = _request(source, _SIZE.unpack(head)[0])
+                operation, flags, which, flush, items = _read_request(source, _SIZE.unpack(head)[0])
                 one, began = self.makers[operation](which, flags), time.process_time()
                 faulthandler.dump_traceback_later(self.deadline * _PATIENCE, exit=True)
                 for start in range(0, len(items), flush):
                     results = []
                     for item in items[start : start + flush]:
                         results.append(one(item))
-                    peak = _peak() if start + flush >= len(items) else 0
+                    peak = _read_peak() if start + flush >= len(items) else 0
                     told = _REPLY.pack(len(results), time.process_time() - began, peak)
-                    _send(self.sink, told + b"".join(results))
+                    _send_frame(self.sink, told + b"".join(results))
                 faulthandler.cancel_dump_traceback_later()
             os._exit(0)
         except BaseException:  # noqa: BLE001 - the main thread would wait for ever
@@ -291,16 +292,16 @@ class Server:
 
     def teller(self, which: int, flags: int) -> Callable[[bytes], bytes]:
         """Each outcome in full: kind, value, error's type, message, the type's bases."""
-        return self.reader(which, flags, partial(_record, b"+"), self.refusal)
+        return self.reader(which, flags, partial(_pack_record, b"+"), self.refusal)
 
     def reader(self, which: int, flags: int, accept: Any, refuse: Any) -> Callable[[bytes], bytes]:
         """What one input comes to, told by ``accept`` or ``refuse``."""
         _, read, text, _ = self.library.readers[which]
-        canonical = project if flags & _PROJECT else encode
+        canonical = project if flags & _PROJECT else encode_value
 
         def one(raw: bytes) -> bytes:
             try:
-                return accept(canonical(read(_text(raw) if text else raw)))  # type: ignore[no-any-return]
+                return accept(canonical(read(_decode_text(raw) if text else raw)))  # type: ignore[no-any-return]
             except BaseException as error:  # noqa: BLE001 - whatever is raised is an outcome
                 return refuse(error)  # type: ignore[no-any-return]
 
@@ -314,7 +315,7 @@ class Server:
             try:
                 text = write(marshal.loads(item))  # noqa: S302 - our parent wrote it
                 raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-                return _record(b"+", bytes(raw))
+                return _pack_record(b"+", bytes(raw))
             except BaseException as error:  # noqa: BLE001 - whatever is raised is an outcome
                 usual = isinstance(error, (TypeError, ValueError, OverflowError))
                 return self.refusal(error, b"-" if usual else b"")
@@ -327,30 +328,30 @@ class Server:
         if known is None:
             documented = isinstance(error, (*self.library.documented, NotUtf8Error))
             kind = b"M" if isinstance(error, MemoryError) else b"-" if documented else b"!"
-            known = self.kinds[type(error)] = (kind, qualified(type(error)).encode())
+            known = self.kinds[type(error)] = (kind, qualify_name(type(error)).encode())
         return known
 
     def refusal(self, error: BaseException, kind: bytes = b"") -> bytes:
         """The record of an error."""
         usual, name = self.kind(error)
-        bases = "\n".join(qualified(base) for base in type(error).__mro__[1:-1])
-        return _record(kind or usual, b"", name, _say(error), bases.encode())
+        bases = "\n".join(qualify_name(base) for base in type(error).__mro__[1:-1])
+        return _pack_record(kind or usual, b"", name, _encode_message(error), bases.encode())
 
 
-def _peak() -> int:
+def _read_peak() -> int:
     """Largest resident memory; that of getrusage would begin with what the parent had."""
     status = Path("/proc/self/status").read_bytes()
     return int(re.findall(rb"VmHWM:\s+(\d+) kB", status)[0]) * 1024
 
 
-def _files(distribution: str) -> list[str]:
+def _list_files(distribution: str) -> list[str]:
     if distribution:
         return sorted(str(file.locate()) for file in metadata.files(distribution) or [])
     parts = ("json.decoder", "json.encoder", "json.scanner", "_json")
     return [getattr(sys.modules.get(part), "__file__", "") for part in parts]
 
 
-def _hello(settings: dict[str, Any], library: Library) -> dict[str, Any]:
+def _make_hello(settings: dict[str, Any], library: Library) -> dict[str, Any]:
     name, python = settings["distribution"], platform.python_version()
     return {
         "protocol": PROTOCOL,
@@ -362,8 +363,8 @@ def _hello(settings: dict[str, Any], library: Library) -> dict[str, Any]:
         "readers": [reader.name for reader in library.readers],
         "writers": list(library.writers),
         "numbers": "typed",
-        "files": _files(name),
-        "idle_bytes": _peak(),
+        "files": _list_files(name),
+        "idle_bytes": _read_peak(),
         "context": {
             **{name: settings[name] for name in ("recursion_limit", "frames", "stack", "memory")},
             "int_digits": getattr(sys, "get_int_max_str_digits", int)(),
@@ -378,12 +379,12 @@ def _main() -> None:
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     try:
-        library = _load(settings["module"], settings["option"])
-        hello = _hello(settings, library)
+        library = _load_library(settings["module"], settings["option"])
+        hello = _make_hello(settings, library)
     except BaseException as error:  # noqa: BLE001 - the parent words what did not start
         said = str(error) if isinstance(error, SystemExit) else repr(error)
-        return _send(sink, json.dumps({"protocol": PROTOCOL, "error": said}).encode())
-    _send(sink, json.dumps(hello).encode())
+        return _send_frame(sink, json.dumps({"protocol": PROTOCOL, "error": said}).encode())
+    _send_frame(sink, json.dumps(hello).encode())
     gc.freeze()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (settings["memory"], settings["memory"]))

@@ -79,7 +79,7 @@ def test_no_difference_is_a_verdict_of_a_whole_run_only(run, monkeypatch, raw, i
 def test_lines_of_transcripts_that_are_left_out_are_said(monkeypatch, tmp_path, capsys):
     (tmp_path / "x.transcript").write_text("> C:\\x\n> \\\n")
     monkeypatch.setattr(
-        "wirefence.fuzz.commands.compare.prepare", lambda *_, **__: pytest.fail("too late")
+        "wirefence.fuzz.commands.compare.prepare_side", lambda *_, **__: pytest.fail("too late")
     )
     with pytest.raises(pytest.fail.Exception):
         cli.main([*NAN, "--corpus", str(tmp_path)], standalone_mode=False)

@@ -12,7 +12,7 @@ from tests.environments.absence import skip_where_absent
 from wirefence.fuzz.compare.run import Budget, Comparison
 from wirefence.fuzz.compare.serialization import compare_writing
 from wirefence.fuzz.compare.sides import start_team
-from wirefence.targets.environments import prepare
+from wirefence.targets.environments import prepare_side
 from wirefence.targets.errors import TargetError
 
 MOST = 300
@@ -21,7 +21,7 @@ MOST = 300
 
 def _sides(old, new):
     try:
-        return [prepare(spec, python=sys.executable) for spec in (old, new)]
+        return [prepare_side(spec, python=sys.executable) for spec in (old, new)]
     except TargetError as error:
         skip_where_absent(error)
 

@@ -21,7 +21,7 @@ from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes, read_case
 from wirefence.oracles.records import Finding
 from wirefence.targets.command.records import Launch
-from wirefence.targets.environments import Side, prepare
+from wirefence.targets.environments import Side, prepare_side
 from wirefence.targets.errors import TargetError
 
 SIDES = ("json", "orjson")
@@ -78,10 +78,10 @@ class TestADifferenceOfTwoSides:
 
         def prepared(spec: str, *, python: str | None = None, cache: Path | None = None) -> Side:
             caches.append(cache)
-            return prepare(spec, python=python)
+            return prepare_side(spec, python=python)
 
         for module in ("wirefence.fuzz.commands.compare", "wirefence.fuzz.crashes.compared_sides"):
-            monkeypatch.setattr(f"{module}.prepare", prepared)
+            monkeypatch.setattr(f"{module}.prepare_side", prepared)
         given = ("--input", "4e614e", "--out", "kept", "--cache", "elsewhere")
         assert wirefence("compare", *SIDES, *given).code == 1
         assert caches == [Path("elsewhere")] * 4

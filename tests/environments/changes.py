@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from wirefence.targets.environments import Observation, Side, prepare
+from wirefence.targets.environments import Observation, Side, prepare_side
 from wirefence.targets.errors import TargetError
 from wirefence.targets.parsers.canonical import decode
 
@@ -87,7 +87,8 @@ def _told(value: object) -> str:
 def shown(change: Change) -> tuple[bool, str]:
     """Whether both outcomes are as told, and what was seen in words."""
     seen = [
-        _seen(prepare(spec, python=change.python), change.raw) for spec in (change.old, change.new)
+        _seen(prepare_side(spec, python=change.python), change.raw)
+        for spec in (change.old, change.new)
     ]
     good = all(as_told(told, one) for told, one in zip(change.told, seen, strict=True))
     words = " / ".join(f"{one.kind} {one.error or one.value[:20]!r}" for one in seen)

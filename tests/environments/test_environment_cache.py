@@ -15,15 +15,16 @@ from pathlib import Path
 import pytest
 
 from wirefence.targets.environments import cache as module
-from wirefence.targets.environments import prepare
+from wirefence.targets.environments import prepare_side
 from wirefence.targets.errors import TargetError
 
 ONE = "def loads(raw): return 1\n"
 TWO = "def loads(raw): return 2\n"
 ROOT = Path(__file__).resolve().parents[2]
 PREPARE = (
-    "import sys; from wirefence.targets.environments import prepare; from pathlib import Path; "
-    + ("print(prepare(sys.argv[1], cache=Path(sys.argv[2])).label)")
+    "import sys; from wirefence.targets.environments import prepare_side; "
+    + "from pathlib import Path; "
+    + ("print(prepare_side(sys.argv[1], cache=Path(sys.argv[2])).label)")
 )
 
 
@@ -42,26 +43,26 @@ def reads(side) -> bytes:
 
 def test_a_wheel_is_installed_once_and_then_found(wheel, tmp_path):
     path, cache = wheel(ONE), tmp_path / "cache"
-    side = prepare(str(path), cache=cache)
+    side = prepare_side(str(path), cache=cache)
     before = {path: path.stat().st_mtime_ns for path in kept(cache)}
     assert side.label.startswith("planted-json 1.0 on CPython")
     assert reads(side) == b"i\x01\x00\x00\x00"
-    assert prepare(str(path), cache=cache).program == side.program
+    assert prepare_side(str(path), cache=cache).program == side.program
     assert {path: path.stat().st_mtime_ns for path in kept(cache)} == before
     assert not parts(cache)
 
 
 def test_another_content_under_the_same_name_is_another_environment(wheel, tmp_path):
-    first = prepare(str(wheel(ONE)), cache=tmp_path / "cache")
-    second = prepare(str(wheel(TWO)), cache=tmp_path / "cache")
+    first = prepare_side(str(wheel(ONE)), cache=tmp_path / "cache")
+    second = prepare_side(str(wheel(TWO)), cache=tmp_path / "cache")
     assert reads(first) == b"i\x01\x00\x00\x00"
     assert reads(second) == b"i\x02\x00\x00\x00"
 
 
 def test_a_directory_is_built_anew_when_its_sources_change(project, tmp_path):
     cache = tmp_path / "cache"
-    assert reads(prepare(str(project(ONE)), cache=cache)) == b"i\x01\x00\x00\x00"
-    assert reads(prepare(str(project(TWO)), cache=cache)) == b"i\x02\x00\x00\x00"
+    assert reads(prepare_side(str(project(ONE)), cache=cache)) == b"i\x01\x00\x00\x00"
+    assert reads(prepare_side(str(project(TWO)), cache=cache)) == b"i\x02\x00\x00\x00"
     assert len(kept(cache)) == 2
 
 
@@ -88,7 +89,7 @@ def test_a_killed_run_leaves_nothing_that_counts(wheel, tmp_path):
     run.send_signal(signal.SIGKILL)
     run.wait()
     assert kept(cache) == []
-    assert reads(prepare(str(path), cache=cache)) == b"i\x01\x00\x00\x00"
+    assert reads(prepare_side(str(path), cache=cache)) == b"i\x01\x00\x00\x00"
     assert not parts(cache)
 
 
@@ -110,29 +111,29 @@ def test_a_full_disk_is_told_and_leaves_the_cache_sound(wheel, tmp_path, monkeyp
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, "_sync", full)
+        patched.setattr(module, "_sync_tree", full)
         with pytest.raises(TargetError, match=r"the disk of .* is full; make room"):
-            prepare(str(path), cache=cache)
+            prepare_side(str(path), cache=cache)
     assert kept(cache) == parts(cache) == []
-    assert reads(prepare(str(path), cache=cache)) == b"i\x01\x00\x00\x00"
+    assert reads(prepare_side(str(path), cache=cache)) == b"i\x01\x00\x00\x00"
 
 
 def test_a_cache_that_cannot_be_written_is_told(wheel, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(TargetError, match="cannot be used: Not a directory"):
-        prepare(str(wheel(ONE)), cache=tmp_path / "file" / "cache")
+        prepare_side(str(wheel(ONE)), cache=tmp_path / "file" / "cache")
 
 
 @pytest.mark.parametrize("harm", ["mark", "python"])
 def test_an_environment_that_no_longer_runs_is_built_anew(wheel, tmp_path, harm):
     path, cache = wheel(ONE), tmp_path / "cache"
-    prepare(str(path), cache=cache)
+    prepare_side(str(path), cache=cache)
     (folder,) = kept(cache)
     if harm == "mark":
         (folder / "environment.json").write_text("{")
     else:
         (folder / "bin" / "python").unlink()
-    assert reads(prepare(str(path), cache=cache)) == b"i\x01\x00\x00\x00"
+    assert reads(prepare_side(str(path), cache=cache)) == b"i\x01\x00\x00\x00"
     assert json.loads((folder / "environment.json").read_text())["library"] == "planted-json"
 
 

@@ -9,7 +9,7 @@ import stat
 
 import pytest
 
-from wirefence.targets.environments import prepare
+from wirefence.targets.environments import prepare_side
 from wirefence.targets.environments.installers import Installer, Request, _explain_failure
 from wirefence.targets.environments.interpreters import find_interpreter
 from wirefence.targets.errors import TargetError
@@ -82,7 +82,7 @@ def sound(cache):
 def test_a_wheel_for_another_python_is_told(wheel, tmp_path):
     path = wheel("", tag="cp36-cp36m-win32")
     with pytest.raises(TargetError, match="has no wheel for CPython"):
-        prepare(str(path), cache=tmp_path / "cache")
+        prepare_side(str(path), cache=tmp_path / "cache")
     assert sound(tmp_path / "cache")
 
 
@@ -91,7 +91,7 @@ def test_a_build_that_fails_is_told_with_its_reason(project, tmp_path):
     with pytest.raises(
         TargetError, match="building project failed: RuntimeError: no compiler of tea"
     ):
-        prepare(str(folder), cache=tmp_path / "cache")
+        prepare_side(str(folder), cache=tmp_path / "cache")
     assert sound(tmp_path / "cache")
 
 
@@ -102,19 +102,19 @@ def test_an_index_that_is_out_of_reach_is_told(monkeypatch, tmp_path):
     monkeypatch.delenv("PIP_EXTRA_" + "INDEX_URL", raising=False)
     monkeypatch.setenv("PIP_" + "INDEX_URL", "http:" + "//127.0.0.1:9/simple")
     with pytest.raises(TargetError, match=r"no package index could be reached for orjson 3\.9\.13"):
-        prepare("orjson==3.9.13", cache=tmp_path / "cache")
+        prepare_side("orjson==3.9.13", cache=tmp_path / "cache")
     assert sound(tmp_path / "cache")
 
 
 def test_a_library_that_fails_to_import_is_told(wheel, tmp_path):
     path = wheel("raise ImportError('libtea.so is missing')")
     with pytest.raises(TargetError, match=r"cannot work: ImportError.*libtea\.so is missing"):
-        prepare(str(path), cache=tmp_path / "cache")
+        prepare_side(str(path), cache=tmp_path / "cache")
 
 
 def test_a_module_that_reads_nothing_is_told(wheel, tmp_path):
     with pytest.raises(TargetError, match="cannot work: AttributeError"):
-        prepare(str(wheel("x = 1")), cache=tmp_path / "cache")
+        prepare_side(str(wheel("x = 1")), cache=tmp_path / "cache")
 
 
 def planted_uv(folder, body):
@@ -130,7 +130,7 @@ def test_an_installer_on_a_full_disk_is_told(wheel, tmp_path, monkeypatch):
     body = "echo 'error: No space left on device (os error 28)' >&2; exit 2"
     monkeypatch.setenv("PATH", planted_uv(tmp_path / "bin", body))
     with pytest.raises(TargetError, match=r"the disk of .*cache is full"):
-        prepare(str(wheel("")), cache=tmp_path / "cache")
+        prepare_side(str(wheel("")), cache=tmp_path / "cache")
     assert sound(tmp_path / "cache")
 
 
@@ -138,13 +138,13 @@ def test_uv_is_used_where_it_is_and_pip_where_it_is_asked_for(wheel, tmp_path, m
     monkeypatch.setenv("PATH", planted_uv(tmp_path / "bin", "echo 'error: planted' >&2; exit 2"))
     monkeypatch.delenv("WIREFENCE_INSTALLER", raising=False)
     with pytest.raises(TargetError, match="error: planted"):
-        prepare(str(wheel("def loads(raw): return 1")), cache=tmp_path / "cache")
+        prepare_side(str(wheel("def loads(raw): return 1")), cache=tmp_path / "cache")
     monkeypatch.setenv("WIREFENCE_INSTALLER", "pip")
-    side = prepare(str(wheel("def loads(raw): return 1")), cache=tmp_path / "cache")
+    side = prepare_side(str(wheel("def loads(raw): return 1")), cache=tmp_path / "cache")
     assert side.versions["installer"] == "pip"
 
 
 def test_an_installer_that_is_neither_is_told(wheel, tmp_path, monkeypatch):
     monkeypatch.setenv("WIREFENCE_INSTALLER", "conda")
     with pytest.raises(TargetError, match="WIREFENCE_INSTALLER is 'conda'"):
-        prepare(str(wheel("")), cache=tmp_path / "cache")
+        prepare_side(str(wheel("")), cache=tmp_path / "cache")

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from wirefence.targets.environments import Context, prepare
+from wirefence.targets.environments import Context, prepare_side
 from wirefence.targets.environments.protocol import digest_of
 from wirefence.targets.errors import TargetError
 from wirefence.targets.parsers.canonical import encode
@@ -24,11 +24,11 @@ REFUSED = [b"", b"[1,]", b"\xff", b'"\xed\xa0"', b"1 2", b"'a'"]
 def node():
     if shutil.which("node") is None:
         pytest.skip("no node on PATH")
-    return prepare("node")
+    return prepare_side("node")
 
 
 def test_node_and_json_agree_where_they_should(node):
-    with node.worker() as there, prepare("json").worker() as here:
+    with node.worker() as there, prepare_side("json").worker() as here:
         raws = SAME + REFUSED
         assert there.digests(raws, named=False) == here.digests(raws, named=False, project=True)
         values = [one.value for one in there.outcomes(SAME)]
@@ -75,4 +75,4 @@ def test_a_batch_longer_than_a_pipe_comes_through(node):
 def test_without_node_the_side_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TargetError, match="there is no node on PATH"):
-        prepare("node")
+        prepare_side("node")

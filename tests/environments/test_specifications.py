@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from wirefence.targets.environments import interpreters, prepare
+from wirefence.targets.environments import interpreters, prepare_side
 from wirefence.targets.environments.interpreters import find_interpreter
 from wirefence.targets.environments.specs import Spec, module_of, parse_spec
 from wirefence.targets.errors import TargetError
@@ -128,21 +128,21 @@ def test_a_python_before_3_8_is_refused(tmp_path):
 
 
 def test_an_option_keeps_one_reader_and_a_wrong_one_is_told():
-    assert prepare("json[bytes]").readers == ("bytes",)
-    assert prepare("json").readers == ("str", "bytes")
+    assert prepare_side("json[bytes]").readers == ("bytes",)
+    assert prepare_side("json").readers == ("str", "bytes")
     with pytest.raises(TargetError, match="json has no option 'tape', only str, bytes"):
-        prepare("json[tape]")
+        prepare_side("json[tape]")
 
 
 def test_a_library_without_a_version_is_the_one_beside_us():
-    side = prepare("msgspec")
+    side = prepare_side("msgspec")
     assert side.program.command[0] == sys.executable
     assert side.versions["installer"] == "none: it was here"
     assert side.label.startswith("msgspec 0.")
 
 
 def test_strings_of_the_library_are_seeds():
-    found = prepare("json").strings()
+    found = prepare_side("json").strings()
     assert {b"NaN", b"-Infinity", b"Expecting value"} <= set(found)
     assert all(0 < len(text) <= 40 for text in found)
-    assert any(b"JSONDecodeError" in text for text in prepare("orjson").strings())
+    assert any(b"JSONDecodeError" in text for text in prepare_side("orjson").strings())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wirefence.targets.environments import Context, prepare
+from wirefence.targets.environments import Context, prepare_side
 from wirefence.targets.environments.protocol import digest_of
 
 DEADLY = """
@@ -104,7 +104,7 @@ def test_what_a_dying_library_says_is_kept(opened):
 
 
 def test_depth_depends_on_the_pinned_context_and_not_on_the_caller():
-    side = prepare("json")
+    side = prepare_side("json")
     nested = [b"[" * n + b"]" * n for n in (90, 700)]
 
     def deeply(frames):
@@ -134,7 +134,7 @@ def loads(raw):
 
 
 def test_the_stack_is_ours_whatever_the_shell_says():
-    with prepare("json").worker(Context(stack=1 << 20)) as worker:
+    with prepare_side("json").worker(Context(stack=1 << 20)) as worker:
         assert worker.facts.context["stack"] == 1 << 20
 
 
@@ -148,13 +148,13 @@ def test_usage_counts_inputs_time_and_memory(opened):
 
 
 def test_an_empty_batch_gives_nothing():
-    with prepare("json").worker() as worker:
+    with prepare_side("json").worker() as worker:
         assert worker.digests([]) == []
         assert worker.outcomes([]) == []
 
 
 def test_two_workers_work_side_by_side():
-    side = prepare("json")
+    side = prepare_side("json")
     with side.worker() as one, side.worker() as other:
         pending = [worker.begin([b"[1]", b"["]) for worker in (one, other)]
         first, second = (batch.block() for batch in pending)

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from wirefence.targets.environments import prepare
+from wirefence.targets.environments import prepare_side
 from wirefence.targets.environments.protocol import digest_of
 from wirefence.targets.errors import TargetError
 from wirefence.targets.parsers.canonical import encode
@@ -44,7 +44,7 @@ OTHERS = ("3.8", "3.9", "3.10", "3.12", "3.13", "3.14")
 
 @pytest.fixture(scope="module")
 def standard():
-    return prepare("json")
+    return prepare_side("json")
 
 
 def test_each_value_has_the_documented_bytes(standard):
@@ -56,7 +56,7 @@ def test_each_value_has_the_documented_bytes(standard):
 @pytest.mark.parametrize("version", OTHERS)
 def test_another_python_gives_the_same_bytes_and_digests(standard, version):
     try:
-        other = prepare(f"python:{version}")
+        other = prepare_side(f"python:{version}")
     except TargetError as error:
         skip_where_absent(error)
     raws = [*VALUES, b"", b"[", b"\xff", b"[" * 200_000, b"[[1.5],{}]" * 2]
