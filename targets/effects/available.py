@@ -38,19 +38,19 @@ class Watching:
     http_variables: tuple[str, ...] = ()
 
 
-def _files(launch: Launch, watching: Watching) -> EffectRecorder:
+def _make_file_recorder(launch: Launch, watching: Watching) -> EffectRecorder:
     own = (launch.cwd,) if launch.cwd is not None else ()
     return FileRecorder(watching.folders or own)
 
 
-def _http(launch: Launch, watching: Watching) -> EffectRecorder:
+def _make_http_recorder(launch: Launch, watching: Watching) -> EffectRecorder:
     # A launcher that must fetch its package would fetch it from the fake.
     return FakeHttp(watching.http_variables, proxies=not may_install(launch))
 
 
 _MAKERS: Mapping[str, _Make] = {
-    "files": _files,
-    "http": _http,
+    "files": _make_file_recorder,
+    "http": _make_http_recorder,
     "ssh": lambda _launch, _watching: FakeSsh(),
     "python": lambda _launch, _watching: PythonAudit(),
     "node": lambda _launch, _watching: NodeRequire(),

@@ -58,10 +58,14 @@ class Journal:
                 continue  # not ours: the server may write there too
             kind, at, _, detail, content = fields
             if kind == b"hello":
-                self._hellos.append(_unescape(detail))
-            elif kind in _KINDS and (seconds := _seconds(at)) is not None:
+                self._hellos.append(_unescape_text(detail))
+            elif kind in _KINDS and (seconds := _parse_seconds(at)) is not None:
                 yield Observed(
-                    self._recorder, _KINDS[kind], _unescape(detail), _unescape(content), seconds
+                    self._recorder,
+                    _KINDS[kind],
+                    _unescape_text(detail),
+                    _unescape_text(content),
+                    seconds,
                 )
 
     def lines(self) -> list[bytes]:
@@ -80,11 +84,11 @@ class Journal:
         self._scratch.close()
 
 
-def _unescape(text: bytes) -> bytes:
+def _unescape_text(text: bytes) -> bytes:
     return _ESCAPE.sub(lambda match: _MEANING[match[1]], text)
 
 
-def _seconds(text: bytes) -> float | None:
+def _parse_seconds(text: bytes) -> float | None:
     try:
         return float(text)
     except ValueError:

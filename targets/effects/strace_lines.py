@@ -94,11 +94,11 @@ def effect_of_call(call: Call) -> Observed | None:
     return Observed("strace", _KINDS[kind], detail, b"", call.at) if detail else None
 
 
-def _unescaped(text: bytes) -> bytes:
-    return _ESCAPE.sub(lambda match: _character(match[1]), text)
+def _unescape_text(text: bytes) -> bytes:
+    return _ESCAPE.sub(lambda match: _decode_escape(match[1]), text)
 
 
-def _character(code: bytes) -> bytes:
+def _decode_escape(code: bytes) -> bytes:
     if code[:1].isdigit():
         return bytes([int(code, 8) & 0xFF])
     if code[:1] == b"x" and len(code) == 3:
@@ -110,32 +110,32 @@ def _without_strings(arguments: bytes) -> bytes:
     return _STRING.sub(b"", arguments)
 
 
-def _strings(arguments: bytes) -> list[bytes]:
-    return [_unescaped(match[2]) for match in _STRING.finditer(arguments)]
+def _find_strings(arguments: bytes) -> list[bytes]:
+    return [_unescape_text(match[2]) for match in _STRING.finditer(arguments)]
 
 
-def _paths(call: Call) -> bytes:
+def _describe_paths(call: Call) -> bytes:
     """The paths of a call, absolute where strace says to which folder they are relative."""
     return b" -> ".join(
-        _joined(call.arguments[: match.start()], _unescaped(match[2]))
+        _join_path(call.arguments[: match.start()], _unescape_text(match[2]))
         for match in _STRING.finditer(call.arguments)
     )
 
 
-def _joined(before: bytes, path: bytes) -> bytes:
+def _join_path(before: bytes, path: bytes) -> bytes:
     folder = _FOLDER.search(before)
     if folder is None or path.startswith(b"/"):
         return path
-    return _unescaped(folder[1]) + b"/" + path
+    return _unescape_text(folder[1]) + b"/" + path
 
 
-def _program(call: Call) -> bytes:
+def _describe_program(call: Call) -> bytes:
     """The argument list; where it is empty, the program."""
-    strings = _strings(call.arguments)
+    strings = _find_strings(call.arguments)
     return b" ".join(strings[1:] or strings)
 
 
-def _peer(call: Call) -> bytes:
+def _describe_peer(call: Call) -> bytes:
     """``host:port`` or ``unix:path``; nothing for other families.
 
     A socket file that is not there is nothing: the C library looks for its name service so.
@@ -145,15 +145,15 @@ def _peer(call: Call) -> bytes:
         if call.error == "ENOENT":
             return b""
         text = path[1]
-        return b"unix:" + (b"@" if text[:1] == b"@" else b"") + _strings(text)[0]
+        return b"unix:" + (b"@" if text[:1] == b"@" else b"") + _find_strings(text)[0]
     port, host = _PORT.search(call.arguments), _HOST.search(call.arguments)
     return host[1] + b":" + port[1] if port and host else b""
 
 
 _DESCRIBE = {
-    "exec": _program,
-    "connect": _peer,
-    "write": _paths,
-    "delete": _paths,
-    "rename": _paths,
+    "exec": _describe_program,
+    "connect": _describe_peer,
+    "write": _describe_paths,
+    "delete": _describe_paths,
+    "rename": _describe_paths,
 }

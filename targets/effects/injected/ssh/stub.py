@@ -16,25 +16,25 @@ _LIMIT = 1 << 20
 _PATIENCE = 5.0
 
 
-def _escape(text: bytes) -> bytes:
+def _escape_text(text: bytes) -> bytes:
     return text.replace(b"\\", b"\\\\").replace(b"\t", b"\\t").replace(b"\n", b"\\n")
 
 
-def _note(journal: str, detail: bytes, content: bytes) -> None:
+def _write_note(journal: str, detail: bytes, content: bytes) -> None:
     fields = (b"exec", b"%.6f" % time.monotonic(), b"%d" % os.getpid(), detail, content)
     descriptor = os.open(journal, os.O_WRONLY | os.O_APPEND)
-    os.write(descriptor, b"\t".join(map(_escape, fields)) + b"\n")
+    os.write(descriptor, b"\t".join(map(_escape_text, fields)) + b"\n")
     os.close(descriptor)
 
 
-def _inherited() -> bool:
+def _inherits_stdin() -> bool:
     try:
         return os.readlink("/proc/self/fd/0") == os.readlink(f"/proc/{os.getppid()}/fd/0")
     except OSError:  # no stdin, or a caller that is gone
         return True
 
 
-def _input() -> bytes:
+def _read_input() -> bytes:
     """What the caller writes, up to a limit of bytes and seconds."""
     parts, size, end = [], 0, time.monotonic() + _PATIENCE
     while size < _LIMIT and (left := end - time.monotonic()) > 0:
@@ -50,11 +50,11 @@ def _input() -> bytes:
 
 def _main(journal: str, arguments: list[str]) -> None:
     words = b" ".join(map(os.fsencode, arguments))
-    _note(journal, words, b"")
-    if not _inherited() and "-n" not in arguments:
-        content = _input()
+    _write_note(journal, words, b"")
+    if not _inherits_stdin() and "-n" not in arguments:
+        content = _read_input()
         if content:
-            _note(journal, words + b" <stdin", content)
+            _write_note(journal, words + b" <stdin", content)
 
 
 _main(sys.argv[1], sys.argv[2:])
