@@ -8,7 +8,7 @@ from functools import cache
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.oracles.known_answers import ACCEPTED, DOCUMENTS, WRONG_TOKENS, wrong_answer
-from wirefence.targets.parsers.prescan import PrescanError, prescan
+from wirefence.targets.parsers.prescan import PrescanError, prescan_document
 
 __all__ = ["check_readers"]
 
@@ -31,7 +31,7 @@ def _wrong_scan() -> str:
     due |= dict.fromkeys(WRONG_TOKENS, "json-syntax") | dict.fromkeys(ACCEPTED, "")
     for raw, rule in due.items():
         try:
-            prescan(raw)
+            prescan_document(raw)
         except PrescanError as error:
             seen = error.rule
         else:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from wirefence.fuzz.compare.classes import MESSAGE, effect_of
 from wirefence.fuzz.compare.sides import Team
 from wirefence.targets.environments import Observation
-from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.canonical import encode_value
 
 __all__ = ["FAMILIES", "WritingClass", "WritingResult", "compare_writing"]
 
@@ -107,7 +107,7 @@ def compare_writing(team: Team, old: int, new: int) -> WritingResult | None:
         return None
     look, form, found = team.make_look(old, new), team.forms[0].name, WritingResult()
     for family, values in FAMILIES.items():
-        encoded = [encode(value) for value in values]
+        encoded = [encode_value(value) for value in values]
         found.values += len(encoded)
         texts = [
             team.lookers[at].serialize(encoded, writer=writer)

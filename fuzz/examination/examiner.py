@@ -25,7 +25,7 @@ from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.contract import Contract, Policy, Profile
 from wirefence.strategies.records import Case
 from wirefence.targets.harness import run_case
-from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.canonical import encode_value
 from wirefence.targets.parsers.configs import ParserConfig
 from wirefence.targets.parsers.outcomes import is_dangerous, outcomes_of
 from wirefence.targets.parsers.worker import isolated_outcomes
@@ -203,7 +203,7 @@ def make_reading(verdict: Verdict) -> Reading:
     if verdict.rule:
         return Reading(verdict.rule, b"")
     try:
-        value = encode(verdict.value)
+        value = encode_value(verdict.value)
     except TypeError:  # the judge gives no value for it
         value = ANY_VALUE
     return Reading("", value)

@@ -16,7 +16,7 @@ _MAYBE_NAN = re.compile(rb"g.{6}[\xf0-\xff][\x7f\xff]", re.DOTALL)
 _NAN = b"g" + struct.pack("<d", float("nan"))
 
 
-def encode(value: Any) -> bytes:
+def encode_value(value: Any) -> bytes:
     """Encode a value of None, bool, int, float, str, list and dict; TypeError for other objects."""
     try:
         fast = marshal.dumps(value, 2)
@@ -42,11 +42,11 @@ def _encode_iteratively(root: object) -> bytes:
             for key, member in reversed(value.items()):
                 pending += (member, key)
         else:
-            out.append(_scalar(value))
+            out.append(_encode_scalar(value))
     return b"".join(out)
 
 
-def _scalar(value: Any) -> bytes:
+def _encode_scalar(value: Any) -> bytes:
     if type(value) is float and math.isnan(value):
         return _NAN
     if value is None or type(value) in (bool, int, float, str):
@@ -54,8 +54,11 @@ def _scalar(value: Any) -> bytes:
     raise TypeError(f"no canonical form for {type(value).__qualname__}")
 
 
-def decode(encoded: bytes) -> object:
-    """Return the value `encode` wrote; ValueError beyond marshal's nesting limit (about 2000)."""
+def decode_value(encoded: bytes) -> object:
+    """Return the value `encode_value` wrote; ValueError where it nests too deeply for marshal.
+
+    Its limit is about 2000.
+    """
     return marshal.loads(encoded)  # noqa: S302 - only bytes this module wrote
 
 
@@ -63,9 +66,9 @@ _SHOWN = 200
 
 
 def describe_value(encoded: bytes) -> str:
-    """A short text for people of what `encode` wrote; only its size where it is too deep."""
+    """A short text for people of what `encode_value` wrote; only its size where it is too deep."""
     try:
-        text = "".join(_pieces_to_limit(decode(encoded)))
+        text = "".join(_pieces_to_limit(decode_value(encoded)))
     except (ValueError, RecursionError):  # deeper than marshal or repr goes, or digits beyond str()
         return f"a value of {len(encoded):,} bytes"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
@@ -74,27 +77,27 @@ def describe_value(encoded: bytes) -> str:
 def _pieces_to_limit(value: object) -> Iterator[str]:
     """The pieces of ``repr(value)``, until there are more than enough of them."""
     length = 0
-    for piece in _pieces(value):
+    for piece in _generate_pieces(value):
         yield piece
         length += len(piece)
         if length > _SHOWN:
             return
 
 
-def _pieces(value: object) -> Iterator[str]:
+def _generate_pieces(value: object) -> Iterator[str]:
     if isinstance(value, list):
         yield "["
         for at, item in enumerate(value):
             yield ", " if at else ""
-            yield from _pieces(item)
+            yield from _generate_pieces(item)
         yield "]"
     elif isinstance(value, dict):
         yield "{"
         for at, (name, member) in enumerate(value.items()):
             yield ", " if at else ""
-            yield from _pieces(name)
+            yield from _generate_pieces(name)
             yield ": "
-            yield from _pieces(member)
+            yield from _generate_pieces(member)
         yield "}"
     else:
         yield repr(value[: _SHOWN + 1] if isinstance(value, str) else value)

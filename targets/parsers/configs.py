@@ -5,7 +5,7 @@ options disagree just as two libraries do, so each combination that changes what
 listed, with bytes and text input apart where they differ.
 
 Only the standard library's ``json`` is always there. Configurations of a library that is not
-installed are left out, and :func:`unavailable` names it.
+installed are left out, and :func:`find_unavailable` names it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = [
     "STRICT",
     "Parse",
     "ParserConfig",
+    "find_unavailable",
     "library_versions",
-    "unavailable",
 ]
 
 
@@ -80,7 +80,7 @@ class ParserConfig:
     note: str = ""
 
 
-def _text(parse: Callable[[str], object]) -> Parse:
+def _wrap_text_parser(parse: Callable[[str], object]) -> Parse:
     """A parser of text behind strict UTF-8 decoding, as careful callers do it."""
 
     def parse_bytes(raw: bytes) -> object:
@@ -93,7 +93,7 @@ def _text(parse: Callable[[str], object]) -> Parse:
     return parse_bytes
 
 
-def _refuse(token: str) -> object:
+def _refuse_token(token: str) -> object:
     raise PrescanError(f"json-syntax: {token}")
 
 
@@ -101,12 +101,12 @@ _JSON: Errors = (json.JSONDecodeError, NotUtf8Error, PrescanError)
 _VALUE: Errors = (ValueError,)
 
 
-def _json() -> list[ParserConfig]:
+def _configure_json() -> list[ParserConfig]:
     # What loads would make for every document anew; the byte order mark it looks for is prescanned.
-    strict = json.JSONDecoder(parse_constant=_refuse).decode
+    strict = json.JSONDecoder(parse_constant=_refuse_token).decode
     row = partial(ParserConfig, library="json", documented=_JSON)
     return [
-        row("json", options="text", parse=_text(json.loads)),
+        row("json", options="text", parse=_wrap_text_parser(json.loads)),
         row(
             "json[bytes]",
             options="bytes: sniffs UTF-16 and UTF-32",
@@ -121,17 +121,19 @@ def _json() -> list[ParserConfig]:
         row(
             "json[strict=False]",
             options="text, strict=False",
-            parse=_text(partial(json.loads, strict=False)),
+            parse=_wrap_text_parser(partial(json.loads, strict=False)),
         ),
         row(
             "json[no-constants]",
             options="text, parse_constant raises",
-            parse=_text(partial(json.loads, parse_constant=_refuse)),
+            parse=_wrap_text_parser(partial(json.loads, parse_constant=_refuse_token)),
         ),
         row(
             "json[first-wins]",
             options="text, object_pairs_hook keeps the first of equal names",
-            parse=_text(partial(json.loads, object_pairs_hook=lambda p: dict(reversed(p)))),
+            parse=_wrap_text_parser(
+                partial(json.loads, object_pairs_hook=lambda p: dict(reversed(p)))
+            ),
         ),
         row(
             "json[strict]",
@@ -142,26 +144,26 @@ def _json() -> list[ParserConfig]:
     ]
 
 
-def _simplejson() -> list[ParserConfig]:
+def _configure_simplejson() -> list[ParserConfig]:
     if simplejson is None:
         return []
     errors: Errors = (simplejson.JSONDecodeError, NotUtf8Error, PrescanError)
     row = partial(ParserConfig, library="simplejson", documented=errors)
     pure = pure_simplejson()
     return [
-        row("simplejson", options="text, C scanner", parse=_text(simplejson.loads)),
+        row("simplejson", options="text, C scanner", parse=_wrap_text_parser(simplejson.loads)),
         row("simplejson[bytes]", options="bytes, C scanner", parse=simplejson.loads),
         row(
             "simplejson[strict=False]",
             options="text, strict=False",
-            parse=_text(partial(simplejson.loads, strict=False)),
+            parse=_wrap_text_parser(partial(simplejson.loads, strict=False)),
         ),
         row(
             "simplejson[allow_nan]",
             options="text, allow_nan=True",
-            parse=_text(partial(simplejson.loads, allow_nan=True)),
+            parse=_wrap_text_parser(partial(simplejson.loads, allow_nan=True)),
         ),
-        row("simplejson[pure]", options="text, pure Python scanner", parse=_text(pure)),
+        row("simplejson[pure]", options="text, pure Python scanner", parse=_wrap_text_parser(pure)),
         row(
             "simplejson[strict]",
             options="prescan, C scanner",
@@ -177,7 +179,7 @@ def _simplejson() -> list[ParserConfig]:
     ]
 
 
-def _orjson() -> list[ParserConfig]:
+def _configure_orjson() -> list[ParserConfig]:
     if orjson is None:
         return []
     errors: Errors = (orjson.JSONDecodeError, PrescanError)
@@ -187,7 +189,7 @@ def _orjson() -> list[ParserConfig]:
         row(
             "orjson[text]",
             options="text",
-            parse=_text(orjson.loads),
+            parse=_wrap_text_parser(orjson.loads),
             documented=(*errors, NotUtf8Error),
         ),
         row(
@@ -199,13 +201,13 @@ def _orjson() -> list[ParserConfig]:
     ]
 
 
-def _ujson() -> list[ParserConfig]:
+def _configure_ujson() -> list[ParserConfig]:
     if ujson is None:
         return []
     errors: Errors = (ujson.JSONDecodeError, NotUtf8Error, PrescanError)
     row = partial(ParserConfig, library="ujson", documented=errors)
     return [
-        row("ujson", options="text", parse=_text(ujson.loads)),
+        row("ujson", options="text", parse=_wrap_text_parser(ujson.loads)),
         row("ujson[bytes]", options="bytes", parse=ujson.loads),
         row(
             "ujson[strict]",
@@ -216,7 +218,7 @@ def _ujson() -> list[ParserConfig]:
     ]
 
 
-def _rapidjson() -> list[ParserConfig]:
+def _configure_rapidjson() -> list[ParserConfig]:
     if rapidjson is None:
         return []
     errors: Errors = (rapidjson.JSONDecodeError, NotUtf8Error, PrescanError)
@@ -225,7 +227,7 @@ def _rapidjson() -> list[ParserConfig]:
     no_nan = partial(rapidjson.loads, allow_nan=False)
     return [
         row("rapidjson", options="bytes", parse=rapidjson.loads),
-        row("rapidjson[text]", options="text", parse=_text(rapidjson.loads)),
+        row("rapidjson[text]", options="text", parse=_wrap_text_parser(rapidjson.loads)),
         row(
             "rapidjson[native]",
             options="bytes, number_mode=NM_NATIVE",
@@ -246,7 +248,7 @@ def _rapidjson() -> list[ParserConfig]:
     ]
 
 
-def _msgspec() -> list[ParserConfig]:
+def _configure_msgspec() -> list[ParserConfig]:
     if msgspec is None:
         return []
     decode: Parse = import_module("msgspec.json").decode
@@ -271,7 +273,7 @@ def _msgspec() -> list[ParserConfig]:
     ]
 
 
-def _simdjson() -> list[ParserConfig]:
+def _configure_simdjson() -> list[ParserConfig]:
     if simdjson is None:
         return []
     parser = simdjson.Parser()
@@ -298,7 +300,7 @@ def _simdjson() -> list[ParserConfig]:
     ]
 
 
-def _jiter() -> list[ParserConfig]:
+def _configure_jiter() -> list[ParserConfig]:
     if jiter is None:
         return []
     row = partial(ParserConfig, library="jiter", documented=_VALUE)
@@ -339,7 +341,7 @@ def _jiter() -> list[ParserConfig]:
     ]
 
 
-def _pydantic() -> list[ParserConfig]:
+def _configure_pydantic() -> list[ParserConfig]:
     if pydantic is None or pydantic_core is None:
         return []
     made = typed_pydantic()
@@ -372,21 +374,21 @@ def _pydantic() -> list[ParserConfig]:
 
 
 CONFIGS: tuple[ParserConfig, ...] = (
-    *_json(),
-    *_simplejson(),
-    *_orjson(),
-    *_ujson(),
-    *_rapidjson(),
-    *_msgspec(),
-    *_simdjson(),
-    *_jiter(),
-    *_pydantic(),
+    *_configure_json(),
+    *_configure_simplejson(),
+    *_configure_orjson(),
+    *_configure_ujson(),
+    *_configure_rapidjson(),
+    *_configure_msgspec(),
+    *_configure_simdjson(),
+    *_configure_jiter(),
+    *_configure_pydantic(),
 )
 STRICT: tuple[ParserConfig, ...] = tuple(config for config in CONFIGS if config.strict)
 BY_NAME: dict[str, ParserConfig] = {config.name: config for config in CONFIGS}
 
 
-def unavailable() -> dict[str, str]:
+def find_unavailable() -> dict[str, str]:
     """Libraries that are missing here, with the reason."""
     modules = {
         "jiter": jiter,

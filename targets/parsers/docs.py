@@ -32,16 +32,16 @@ a library accepts is a configuration.
 
 def render_docs() -> str:
     """The page for people; one row for each configuration, in the order of ``CONFIGS``."""
-    return _HEAD + "".join(_row(config) for config in CONFIGS)
+    return _HEAD + "".join(_format_row(config) for config in CONFIGS)
 
 
-def _row(config: ParserConfig) -> str:
+def _format_row(config: ParserConfig) -> str:
     kind = "strict" if config.strict else "typed" if config.typed else ""
-    errors = ", ".join(_error(error) for error in config.documented)
+    errors = ", ".join(_name_error(error) for error in config.documented)
     return f"| `{config.name}` | {config.library} | {config.options} | {kind} | {errors} |\n"
 
 
-def _error(error: type[BaseException]) -> str:
+def _name_error(error: type[BaseException]) -> str:
     module = error.__module__.split(".")[0]
     return error.__name__ if module in ("builtins", "wirefence") else f"{module}.{error.__name__}"
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
-from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.canonical import encode_value
 from wirefence.targets.parsers.configs import ParserConfig
 from wirefence.targets.records import Outcome
 
@@ -44,35 +44,35 @@ def outcomes_of(configs: Sequence[ParserConfig], raw: bytes) -> list[Outcome]:
     Any exception is an outcome, also those that are no ``Exception`` (a panic of a Rust library);
     KeyboardInterrupt and SystemExit go on.
     """
-    return at_depth(_outcomes, configs, raw)
+    return at_depth(_read_outcomes, configs, raw)
 
 
 def at_depth(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a function with :data:`DEPTH` frames above its own, in whatever thread this is."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(_depth() + 1 + DEPTH)
+    sys.setrecursionlimit(_count_frames() + 1 + DEPTH)
     try:
         return function(*args, **kwargs)
     finally:
         sys.setrecursionlimit(limit)
 
 
-def _outcomes(configs: Sequence[ParserConfig], raw: bytes) -> list[Outcome]:
+def _read_outcomes(configs: Sequence[ParserConfig], raw: bytes) -> list[Outcome]:
     accepted: list[Outcome] = []
-    return [_outcome(config, raw, accepted) for config in configs]
+    return [_read_outcome(config, raw, accepted) for config in configs]
 
 
-def _outcome(config: ParserConfig, raw: bytes, accepted: list[Outcome]) -> Outcome:
+def _read_outcome(config: ParserConfig, raw: bytes, accepted: list[Outcome]) -> Outcome:
     """One outcome; ``accepted`` are those of other parsers, since one that is equal will do."""
     try:
         value = config.parse(raw)
     except config.documented as error:
-        return Outcome("reject", b"", _name(error))
+        return Outcome("reject", b"", _name_error(error))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - what escapes is what is looked for
-        return Outcome("escape", b"", _name(error))
-    packed = encode(value)
+        return Outcome("escape", b"", _name_error(error))
+    packed = encode_value(value)
     for seen in accepted:
         if seen.value == packed:
             return seen
@@ -80,12 +80,12 @@ def _outcome(config: ParserConfig, raw: bytes, accepted: list[Outcome]) -> Outco
     return accepted[-1]
 
 
-def _name(error: BaseException) -> str:
+def _name_error(error: BaseException) -> str:
     kind = type(error)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-def _depth() -> int:
+def _count_frames() -> int:
     frame, depth = sys._getframe(), 0
     while (before := frame.f_back) is not None:
         frame, depth = before, depth + 1

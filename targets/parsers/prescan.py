@@ -14,7 +14,7 @@ from functools import lru_cache, reduce
 from operator import getitem
 from typing import Any
 
-__all__ = ["MAX_DEPTH", "PrescanError", "behind_prescan", "forget_long_scans", "prescan"]
+__all__ = ["MAX_DEPTH", "PrescanError", "behind_prescan", "forget_long_scans", "prescan_document"]
 
 MAX_DEPTH = 128
 _MAX_NUMBER = 1_000
@@ -46,7 +46,7 @@ _State = list[Any]
 """For each byte the state that follows it: another such list."""
 
 
-def _machine() -> tuple[_State, frozenset[int]]:
+def _build_machine() -> tuple[_State, frozenset[int]]:
     """The machine that reads tokens: its first state, and the ``id`` of each that may be last.
 
     Whatever may not follow leads to a state without a way out. Bytes of two and more belong to
@@ -104,7 +104,7 @@ def _machine() -> tuple[_State, frozenset[int]]:
     return between, frozenset(map(id, (between, after, zero, whole, fraction, power)))
 
 
-_BETWEEN, _LAST = _machine()
+_BETWEEN, _LAST = _build_machine()
 
 
 def _are_tokens(raw: bytes) -> bool:
@@ -113,7 +113,7 @@ def _are_tokens(raw: bytes) -> bool:
     return id(reduce(getitem, raw, _BETWEEN)) in _LAST
 
 
-def prescan(raw: bytes) -> str:
+def prescan_document(raw: bytes) -> str:
     """Return the text of a document whose tokens keep the strict profile; else PrescanError.
 
     Structure is not checked. Numbers that libraries read differently come back in the one spelling
@@ -157,10 +157,10 @@ def _split_at_quotes(text: str) -> list[str]:
 def _check_surrogates(parts: list[str]) -> None:
     for string in parts[1::2]:
         if "\\u" in string:
-            _unescape(string)
+            _unescape_string(string)
 
 
-def _unescape(string: str) -> str:
+def _unescape_string(string: str) -> str:
     """The characters of a string; PrescanError where an escaped surrogate stands alone."""
     found = []
     at = 0
@@ -189,7 +189,7 @@ def _respell_numbers(outside: str) -> str:
     words = outside.translate(_BLANK).split(" ")
     changed = {}
     for word in dict.fromkeys(words):  # in order, so that the first broken rule is named
-        if word[-1:].isdigit() and (spelled := _spelling(word)) != word:
+        if word[-1:].isdigit() and (spelled := _respell_token(word)) != word:
             changed[word] = spelled
     if not changed:
         return outside
@@ -201,7 +201,7 @@ def _respell_numbers(outside: str) -> str:
     return "".join(made)
 
 
-def _spelling(token: str) -> str:
+def _respell_token(token: str) -> str:
     """Check a number token and return the spelling that every library reads alike."""
     if len(token) <= _SURELY_SAFE and token.isdigit():
         return token
@@ -223,15 +223,15 @@ def _check_structure(parts: list[str], outside: str) -> None:
     names = [name for name, after in zip(parts[1::2], parts[2::2], strict=True) if ":" in after]
     shallow = outside.count("[") + outside.count("{") <= MAX_DEPTH
     if not shallow or len(set(names)) < len(names) or "\\" in "".join(names):
-        _walk(parts)
+        _walk_structure(parts)
 
 
-def _walk(parts: list[str]) -> None:
+def _walk_structure(parts: list[str]) -> None:
     outer: list[set[str]] = []
     names: set[str] = set()
     for name, after in zip(["", *parts[1::2]], parts[::2], strict=True):
         if outer and after.lstrip().startswith(":"):
-            plain = _unescape(name)
+            plain = _unescape_string(name)
             if plain in names:
                 raise PrescanError("json-duplicate-name")
             names.add(plain)
@@ -250,29 +250,29 @@ def _walk(parts: list[str]) -> None:
 def behind_prescan(parse: Callable[[Any], object], *, text: bool) -> Callable[[bytes], object]:
     """A strict sibling: ``parse`` behind the prescan, given ``str`` or ``bytes``."""
     if text:
-        return lambda raw: parse(_scanned(raw)[0])
-    return lambda raw: parse(_scanned(raw)[1])
+        return lambda raw: parse(_scan_document(raw)[0])
+    return lambda raw: parse(_scan_document(raw)[1])
 
 
-def _scanned(raw: bytes) -> tuple[str, bytes]:
-    """What :func:`prescan` says of the bytes, or said when another strict sibling asked."""
+def _scan_document(raw: bytes) -> tuple[str, bytes]:
+    """The text of :func:`prescan_document` and its bytes; remembered for other strict siblings."""
     text, data, rule = (_remembered if len(raw) <= _SHORT else _remembered_long)(raw)
     if rule:
         raise PrescanError(rule)
     return text, data
 
 
-def _result(raw: bytes) -> tuple[str, bytes, str]:
+def _run_prescan(raw: bytes) -> tuple[str, bytes, str]:
     try:
-        text = prescan(raw)
+        text = prescan_document(raw)
     except PrescanError as error:
         return "", b"", error.rule
     return text, text.encode(), ""
 
 
 # Every strict sibling, and every gateway over one, reads the same document: it is scanned once.
-_remembered = lru_cache(maxsize=1_024)(_result)
-_remembered_long = lru_cache(maxsize=1)(_result)
+_remembered = lru_cache(maxsize=1_024)(_run_prescan)
+_remembered_long = lru_cache(maxsize=1)(_run_prescan)
 
 
 def forget_long_scans() -> None:

@@ -57,20 +57,20 @@ def isolated_outcomes(
 
     Raises TargetError where the child does not start, which says nothing about a parser.
     """
-    return [_document(configs, raw, timeout, thread_stack or 0) for raw in raws]
+    return [_read_document(configs, raw, timeout, thread_stack or 0) for raw in raws]
 
 
-def _document(
+def _read_document(
     configs: Sequence[ParserConfig], raw: bytes, timeout: float, thread_stack: int
 ) -> list[Outcome]:
     done: list[Outcome] = []
     names = [config.name for config in configs]
     while len(done) < len(names):
-        done += _child(thread_stack).run(names[len(done) :], raw, timeout)
+        done += _get_child(thread_stack).run(names[len(done) :], raw, timeout)
     return done
 
 
-def _child(thread_stack: int) -> _Child:
+def _get_child(thread_stack: int) -> _Child:
     """The living child of this process for a stack size; starting one costs half a second."""
     child = _children.get(thread_stack)
     if child is None or child.ended():
@@ -168,7 +168,7 @@ class _Child:
                     stream.close()
 
 
-def _serve(source: BinaryIO, sink: BinaryIO, *, small_stack: bool) -> None:
+def _serve_parent(source: BinaryIO, sink: BinaryIO, *, small_stack: bool) -> None:
     sink.write(_SIZE.pack(0))  # ready: from here on, a death is the document's doing
     sink.flush()
     while len(head := source.read(_SIZE.size)) == _SIZE.size:
@@ -190,7 +190,7 @@ def _main(thread_stack: int) -> None:
     os.dup2(2, 1)
     if thread_stack:
         threading.stack_size(thread_stack)
-    _serve(sys.stdin.buffer, sink, small_stack=bool(thread_stack))
+    _serve_parent(sys.stdin.buffer, sink, small_stack=bool(thread_stack))
 
 
 def _in_thread(parse: Parse, raw: bytes) -> object:

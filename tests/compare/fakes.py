@@ -14,7 +14,7 @@ from wirefence.fuzz.compare.run import Budget, Comparison
 from wirefence.fuzz.compare.sides import Form, Lane, Team
 from wirefence.targets.environments import Observation, Usage
 from wirefence.targets.environments.protocol import digest_of
-from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.canonical import encode_value
 
 Read = Callable[[bytes], Observation]
 
@@ -27,7 +27,7 @@ def plain(raw: bytes, *, loads: Callable[[str], object] = json.loads) -> Observa
     if raw.count(b"[") + raw.count(b"{") > 850:
         return Observation("reject", b"", "toy.DepthError", "deep")
     try:
-        return Observation("accept", encode(loads(raw.decode())))
+        return Observation("accept", encode_value(loads(raw.decode())))
     except UnicodeDecodeError as error:
         return Observation("reject", b"", "toy.DecodeError", str(error))
     except ValueError as error:

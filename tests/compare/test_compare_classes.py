@@ -12,7 +12,7 @@ from wirefence.fuzz.compare.shrink import shrink_difference
 from wirefence.fuzz.compare.traits import TRAITS, find_traits, squeeze_runs
 from wirefence.fuzz.compare.values import format_value, name_value_effect
 from wirefence.targets.environments import Observation
-from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.canonical import encode_value
 
 
 def _nested(depth):
@@ -49,15 +49,15 @@ def _nested(depth):
     ],
 )
 def test_values_differ_in_a_named_way(old, new, effect):
-    assert name_value_effect(encode(old), encode(new)) == effect
+    assert name_value_effect(encode_value(old), encode_value(new)) == effect
 
 
 def test_equal_values_do_not_differ():
-    deep = encode(_nested(4_000))
+    deep = encode_value(_nested(4_000))
     assert name_value_effect(deep, deep) == ""
 
 
-ACCEPT, REJECT = Observation("accept", encode(1)), Observation("reject", b"", "a.Error", "m")
+ACCEPT, REJECT = Observation("accept", encode_value(1)), Observation("reject", b"", "a.Error", "m")
 ESCAPE, DEATH = Observation("escape", b"", "b.Error"), Observation("death", b"", "SIGSEGV")
 HANG, MEMORY = Observation("hang", b"", "timeout"), Observation("memory", b"", "MemoryError")
 
@@ -202,6 +202,6 @@ def test_shrinking_survives_a_side_that_changes_its_mind():
 
 
 def test_values_are_shown_short_and_without_raw_surrogates():
-    assert format_value(encode("\ud800")) == r"'\ud800'"
-    assert "deep" in format_value(encode(_nested(5_000)))
-    assert len(format_value(encode(["x" * 500]))) < 200
+    assert format_value(encode_value("\ud800")) == r"'\ud800'"
+    assert "deep" in format_value(encode_value(_nested(5_000)))
+    assert len(format_value(encode_value(["x" * 500]))) < 200

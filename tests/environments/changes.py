@@ -15,7 +15,7 @@ from pathlib import Path
 
 from wirefence.targets.environments import Observation, Side, prepare_side
 from wirefence.targets.errors import TargetError
-from wirefence.targets.parsers.canonical import decode
+from wirefence.targets.parsers.canonical import decode_value
 
 _OPTIONS = {"py": "[pure]", "any": "[any]"}
 _LENGTH = re.compile(r"b'(.).*' len=(\d+)$")
@@ -73,7 +73,7 @@ def as_told(told: str, seen: Observation) -> bool:
         return False
     if told.startswith("[["):
         return seen.value.startswith(b"[\x01\x00\x00\x00" * 100)
-    return _told(decode(seen.value)).startswith(told)
+    return _told(decode_value(seen.value)).startswith(told)
 
 
 def _told(value: object) -> str:

@@ -10,7 +10,7 @@ import pytest
 from wirefence.targets.environments import Context, prepare_side
 from wirefence.targets.environments.protocol import digest_of
 from wirefence.targets.errors import TargetError
-from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.canonical import encode_value
 
 SAME = [
     b"null", b"[true,false]", b"0", b"-1", b"2147483648", b"-32768000000", b"1e20", b"1.5", b"-0.0",
@@ -40,8 +40,12 @@ def test_node_shows_what_sets_it_apart(node):
     with node.worker() as worker:
         seen = worker.outcomes(raws)
     assert [one.value for one in seen] == [
-        encode(2**53), encode(-0.0), encode({"1": 0, "2": 0}), b"", encode(math.inf),
-    ]  # fmt: skip
+        encode_value(2**53),
+        encode_value(-0.0),
+        encode_value({"1": 0, "2": 0}),
+        b"",
+        encode_value(math.inf),
+    ]
     assert (seen[3].kind, seen[3].error, seen[3].bases) == ("reject", "SyntaxError", ("Error",))
 
 
@@ -62,7 +66,7 @@ def test_node_reads_what_is_deeper_than_its_own_calls_go(node):
 def test_node_writes_values(node):
     values = [math.nan, "\ud800", 10**30, {"__proto__": 1, "a": [-0.0, None, 2**40]}]
     with node.worker() as worker:
-        texts = [one.value for one in worker.serialize([encode(value) for value in values])]
+        texts = [one.value for one in worker.serialize([encode_value(value) for value in values])]
     assert texts == [b"null", b'"\\ud800"', b"1e+30", b'{"__proto__":1,"a":[0,null,1099511627776]}']
 
 

@@ -13,7 +13,7 @@ import pytest
 from wirefence.targets.environments import prepare_side
 from wirefence.targets.environments.protocol import digest_of
 from wirefence.targets.errors import TargetError
-from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.canonical import encode_value
 
 from .absence import skip_where_absent
 from .conftest import WORKER
@@ -69,7 +69,7 @@ def test_the_encoding_is_that_of_the_parser_configurations(standard):
     raws = [raw for raw in VALUES if raw != b"NaN"]
     with standard.worker() as worker:
         assert [one.value for one in worker.outcomes(raws)] == [
-            encode(json.loads(raw)) for raw in raws
+            encode_value(json.loads(raw)) for raw in raws
         ]
 
 
@@ -115,18 +115,18 @@ def test_whole_floats_become_integers_for_a_language_with_one_number_type(standa
         assert worker.digests(raws, project=True) == [
             digest_of(one) for one in worker.outcomes(raws, project=True)
         ]
-    assert seen == [encode(v) for v in (1, 100, -0.0, 1.5, math.inf, [10**20])]
+    assert seen == [encode_value(v) for v in (1, 100, -0.0, 1.5, math.inf, [10**20])]
 
 
 def test_a_side_writes_values_that_the_other_then_reads(standard):
     values = [math.nan, "\ud800", 10**30, {"a": [1, 1.0, True]}]
     with standard.worker() as worker:
-        texts = worker.serialize([encode(value) for value in values])
+        texts = worker.serialize([encode_value(value) for value in values])
         assert [one.value for one in texts] == [
             b"NaN", b'"\\ud800"', b"1" + b"0" * 30, b'{"a": [1, 1.0, true]}',
         ]  # fmt: skip
         back = worker.outcomes([one.value for one in texts])
-    assert [one.value for one in back] == [encode(value) for value in values]
+    assert [one.value for one in back] == [encode_value(value) for value in values]
 
 
 def test_what_a_writer_refuses_is_told_like_a_readers_error(opened):
@@ -137,7 +137,7 @@ def dumps(value):
     raise RuntimeError("no others")
 """
     with opened(planted) as worker:
-        seen = worker.serialize([encode(1), encode(2)])
+        seen = worker.serialize([encode_value(1), encode_value(2)])
     assert [(one.kind, one.error, one.message) for one in seen] == [
         ("reject", "builtins.TypeError", "no ones"),
         ("escape", "builtins.RuntimeError", "no others"),

@@ -12,7 +12,7 @@ import pytest
 
 from wirefence.targets.errors import TargetError
 from wirefence.targets.parsers import worker
-from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.canonical import encode_value
 from wirefence.targets.parsers.configs import BY_NAME
 from wirefence.targets.parsers.outcomes import outcomes_of
 from wirefence.targets.parsers.worker import isolated_outcomes
@@ -98,7 +98,7 @@ def test_a_value_that_needs_more_stack_than_its_parser_is_no_death_of_it() -> No
     for _ in range(1_998):
         nested = [nested]
     seen = isolated_outcomes(CONFIGS, [b"nest"], thread_stack=256 * 1024)[0]
-    assert seen[1] == Outcome("accept", encode(nested))
+    assert seen[1] == Outcome("accept", encode_value(nested))
 
 
 def test_what_a_parser_raises_in_a_thread_is_its_outcome() -> None:

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.targets.parsers.canonical import decode
+from wirefence.targets.parsers.canonical import decode_value
 from wirefence.targets.parsers.configs import (
     BY_NAME,
     CONFIGS,
     ParserConfig,
+    find_unavailable,
     library_versions,
-    unavailable,
 )
 from wirefence.targets.parsers.docs import render_docs
 from wirefence.targets.parsers.outcomes import DEPTH, is_dangerous, outcome_of, outcomes_of
 
 ROOT = Path(__file__).resolve().parents[2]
-FULL = pytest.mark.skipif(bool(unavailable()), reason="a library has no wheel for this Python")
+FULL = pytest.mark.skipif(bool(find_unavailable()), reason="a library has no wheel for this Python")
 ACCEPTS = [
     ("json[bytes]", '"a"'.encode("utf-16"), "a"), ("json[replace]", b'"\xff"', "\ufffd"),
     ("json[strict=False]", b'"\x01"', "\x01"), ("json", b"[Infinity]", [float("inf")]),
@@ -47,7 +47,7 @@ REJECTS = [
 def test_option_accepts(name: str, raw: bytes, value: object) -> None:
     seen = outcome_of(BY_NAME[name], raw)
     assert (seen.kind, seen.error) == ("accept", "")
-    assert repr(decode(seen.value)) == repr(value)
+    assert repr(decode_value(seen.value)) == repr(value)
 
 
 @pytest.mark.parametrize(("name", "raw"), REJECTS)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from wirefence.oracles.document import judge_document
-from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.canonical import encode_value
 from wirefence.targets.parsers.configs import BY_NAME, CONFIGS, STRICT
 from wirefence.targets.parsers.outcomes import is_dangerous, outcomes_of
-from wirefence.targets.parsers.prescan import PrescanError, prescan
+from wirefence.targets.parsers.prescan import PrescanError, prescan_document
 
 EDGES = [
     *(b"-0 [-0] [1e-0,-0] {\"-0\":-0} [-0.0] [-0e0] [0e-0] \"-0\" [\"\\\"-0\",-0]".split()),
@@ -80,7 +80,7 @@ def disagreements(raws: list[bytes]) -> list[tuple[str, bytes, str]]:
     found = []
     for raw in raws:
         verdict = judge_document(raw, profile="strict")
-        expected = ("reject", b"") if verdict.rule else ("accept", encode(verdict.value))
+        expected = ("reject", b"") if verdict.rule else ("accept", encode_value(verdict.value))
         for config, seen in zip(STRICT, outcomes_of(STRICT, raw), strict=True):
             if (seen.kind, seen.value) != expected:
                 found.append(
@@ -103,11 +103,11 @@ def test_every_edge_of_the_profile_is_judged_alike(raw: bytes) -> None:
 )  # fmt: skip
 def test_the_prescan_names_the_broken_rule(raw: bytes, rule: str) -> None:
     with pytest.raises(PrescanError, match=f"^{rule}$"):
-        prescan(raw)
+        prescan_document(raw)
 
 
 def test_the_prescan_respells_numbers_and_never_text() -> None:
-    assert prescan(b'[-0,"-0",0e999,"0e999",-7]') == '[0,"-0",0.0,"0e999",-7]'
+    assert prescan_document(b'[-0,"-0",0e999,"0e999",-7]') == '[0,"-0",0.0,"0e999",-7]'
 
 
 def test_damaged_documents_are_judged_alike() -> None:

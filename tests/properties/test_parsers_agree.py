@@ -9,7 +9,7 @@ from wirefence import strategies
 from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.fuzz.examination.plan import load_known_quirks
 from wirefence.oracles.document import judge_document
-from wirefence.targets.parsers.canonical import encode
+from wirefence.targets.parsers.canonical import encode_value
 from wirefence.targets.parsers.configs import CONFIGS, STRICT
 from wirefence.targets.parsers.outcomes import outcomes_of
 from wirefence.targets.records import Outcome
@@ -34,4 +34,4 @@ def test_every_strict_parser_agrees_with_the_judge(document: bytes) -> None:
         if judged.rule:
             assert seen.kind == "reject", parser.name
         else:
-            assert seen == Outcome("accept", encode(judged.value)), parser.name
+            assert seen == Outcome("accept", encode_value(judged.value)), parser.name
