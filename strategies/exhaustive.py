@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-__all__ = ["BYTES", "TOKENS", "byte_strings", "count", "token_strings", "truncations"]
+__all__ = [
+    "BYTES",
+    "TOKENS",
+    "byte_strings",
+    "count_strings",
+    "generate_truncations",
+    "token_strings",
+]
 
 TOKENS: tuple[bytes, ...] = (
     *(b"{", b"}", b"[", b"]", b":", b",", b" ", b"\n"),
@@ -38,11 +45,11 @@ def byte_strings(alphabet: bytes = BYTES, longest: int = 3) -> Iterator[bytes]:
     return token_strings(letters, longest)
 
 
-def truncations(frame: bytes) -> Iterator[bytes]:
+def generate_truncations(frame: bytes) -> Iterator[bytes]:
     """Every proper prefix of ``frame``, the empty one first."""
     return (frame[:end] for end in range(len(frame)))
 
 
-def count(symbols: int, longest: int) -> int:
+def count_strings(symbols: int, longest: int) -> int:
     """How many strings of up to ``longest`` of so many ``symbols`` there are."""
     return sum(symbols**length for length in range(longest + 1))

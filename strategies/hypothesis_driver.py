@@ -39,7 +39,7 @@ each, and it takes 500 at most."""
 
 
 @lru_cache(maxsize=16)
-def _pages(cells: int) -> SearchStrategy[bytes]:
+def _make_pages(cells: int) -> SearchStrategy[bytes]:
     return st.binary(min_size=cells * _CELL, max_size=cells * _CELL)
 
 
@@ -51,7 +51,7 @@ _WIDEST = _DIGITS**8
 
 
 @lru_cache(maxsize=1024)
-def _integers(low: int, high: int) -> SearchStrategy[int]:
+def _make_integers(low: int, high: int) -> SearchStrategy[int]:
     return st.integers(low, high)
 
 
@@ -62,7 +62,7 @@ class _Tape:
 
     def __init__(self, draw: DrawFn, cells: int) -> None:
         self._draw = draw
-        self._pages = _pages(cells)
+        self._pages = _make_pages(cells)
         self._cells: list[bytes] = []
         self._at = 0
         self._ended = False
@@ -140,7 +140,7 @@ class HypothesisSource:
         if low > high:
             raise ValueError(f"no integer between {low} and {high}")
         if high - low >= _WIDEST:
-            return self._draw(_integers(low, high))
+            return self._draw(_make_integers(low, high))
         index = self._below(high - low + 1)
         if low >= 0:
             return low + index

@@ -210,7 +210,7 @@ def _play_chunks(
 def _pinned_stack() -> Iterator[None]:
     """Give the block ``STACK_FRAMES`` frames above its caller, whatever lies below."""
     before = sys.getrecursionlimit()
-    sys.setrecursionlimit(_depth() + STACK_FRAMES)
+    sys.setrecursionlimit(_count_frames() + STACK_FRAMES)
     try:
         yield
     finally:
@@ -233,7 +233,7 @@ def _trace_memory(size: int) -> Iterator[_Memory]:
         tracemalloc.stop()
 
 
-def _depth() -> int:
+def _count_frames() -> int:
     frame: FrameType | None = sys._getframe()
     depth = 0
     while frame is not None:

@@ -44,11 +44,11 @@ def end_strays(living: Collection[int]) -> int:
 def _list_marked() -> Iterator[int]:
     wanted = f"{MARK}={make_mark()}".encode()
     for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and wanted in _environment(folder):
+        if folder.name.isdigit() and wanted in _read_environment(folder):
             yield int(folder.name)
 
 
-def _environment(folder: Path) -> list[bytes]:
+def _read_environment(folder: Path) -> list[bytes]:
     try:
         return (folder / "environ").read_bytes().split(b"\0")
     except OSError:  # somebody else's, or gone
@@ -72,7 +72,7 @@ def _kill_marked(pid: int) -> bool:
     with contextlib.suppress(OSError):
         held = os.pidfd_open(pid)
         try:
-            if f"{MARK}={make_mark()}".encode() in _environment(Path(f"/proc/{pid}")):
+            if f"{MARK}={make_mark()}".encode() in _read_environment(Path(f"/proc/{pid}")):
                 signal.pidfd_send_signal(held, signal.SIGKILL)
                 return True
         finally:

@@ -28,7 +28,7 @@ from wirefence.fuzz.compare.inputs.seeds.numbers import (
 )
 from wirefence.fuzz.compare.reports.notation import format_hex, format_readable, parse_hex
 from wirefence.fuzz.errors import UsageError
-from wirefence.strategies.exhaustive import count
+from wirefence.strategies.exhaustive import count_strings
 
 # Classes of readers with types, of line readers and of writers: no bytes of a document show them.
 NOT_BYTES = {
@@ -84,7 +84,7 @@ def test_shapes_hold_what_they_claim():
     by_claim = {shape.claim: shape for shape in SHAPES}
     assert len(by_claim) == len(SHAPES)
     numbers = next(s for s in SHAPES if s.kind == "numbers of {} bytes")
-    assert sum(1 for _ in numbers.make()) == count(8, numbers.bound)
+    assert sum(1 for _ in numbers.make()) == count_strings(8, numbers.bound)
     escapes = next(s for s in SHAPES if s.kind == r"every \uXXXX")
     assert len(set(escapes.make())) == 65_536
 

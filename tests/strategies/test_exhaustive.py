@@ -8,9 +8,9 @@ from wirefence.strategies.exhaustive import (
     BYTES,
     TOKENS,
     byte_strings,
-    count,
+    count_strings,
+    generate_truncations,
     token_strings,
-    truncations,
 )
 
 
@@ -23,16 +23,16 @@ def test_token_strings_are_all_there_in_shortlex_order() -> None:
 def test_byte_strings_are_all_there_each_once() -> None:
     made = list(byte_strings(BYTES, 2))
     letters = len(set(BYTES))
-    assert len(made) == len(set(made)) == count(letters, 2) == 1 + letters + letters**2
+    assert len(made) == len(set(made)) == count_strings(letters, 2) == 1 + letters + letters**2
     assert made == sorted(made, key=len)
 
 
 def test_the_count_is_what_is_made() -> None:
-    assert sum(1 for _ in token_strings(TOKENS, 3)) == count(len(TOKENS), 3)
+    assert sum(1 for _ in token_strings(TOKENS, 3)) == count_strings(len(TOKENS), 3)
 
 
 def test_truncations_stop_before_every_byte() -> None:
-    assert list(truncations(b"{}\n")) == [b"", b"{", b"{}"]
+    assert list(generate_truncations(b"{}\n")) == [b"", b"{", b"{}"]
 
 
 def test_tokens_spell_a_whole_document() -> None:
