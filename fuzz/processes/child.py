@@ -83,7 +83,7 @@ def send_failures(pipe: Connection) -> Iterator[None]:
     """Run the block, and send the exception that ends it over ``pipe``."""
     try:
         yield
-    except BrokenPipeError:
+    except (BrokenPipeError, ConnectionResetError):  # the parent is gone
         os._exit(_BROKEN)
     except (TargetError, UsageError) as error:
         pipe.send(ChildFailed(error.cause, error.hint))
