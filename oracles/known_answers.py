@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import name_features
 from wirefence.oracles.session import judge_session
+from wirefence.oracles.traits import find_traits
 from wirefence.strategies.contract import Contract, Policy, Profile
 from wirefence.strategies.records import Version
 
 __all__ = [
     "ACCEPTED",
     "DOCUMENTS",
-    "FEATURES_OF",
     "SESSIONS",
+    "TRAITS_OF",
     "WRONG_TOKENS",
     "KnownSession",
     "wrong_answer",
@@ -110,21 +110,34 @@ ACCEPTED: dict[bytes, object] = {
 }  # fmt: skip
 """For each text that both profiles accept its value."""
 
-FEATURES_OF: dict[bytes, str] = {
-    b"[NaN]": "nan", b"-Infinity": "infinity", b"/*x*/1": "block-comment", b"1//x": "line-comment",
-    b"[1,]": "trailing-comma", b"01": "leading-zero", b"-01": "neg-leading-zero",
-    b"[-]": "bare-minus", b"-.5": "neg-dot", b'{"":0.}': "dot-tail", b"[.5]": "dot-head",
-    b"+1": "plus", b"1e": "exponent-tail", b"0x1F": "hexadecimal", b"'a'": "single-quotes",
-    b"\x0c1": "other-white-space", b"[\x00]": "nul", b"-0": "neg-zero-int",
-    b"[\x01]": "control-character", b'"\x00"': "nul-in-string", b'"\x01"': "control-in-string",
-    b'"\\x41"': "bad-escape", b'"\\ud800"': "surrogate-escape", b'"\\u0000"': "nul-escape",
-    b'"\xed\xa0\x80"': "surrogate-bytes", b'"\xff"': "invalid-utf8", b"\xef\xbb\xbf1": "bom",
-    b"1\x00": "utf16-or-utf32", b"[" * 129 + b"]" * 129: "deep", b"9007199254740993": "big-integer",
-    b"1" * 1001: "number-length", b"1e400": "number-range", b'{"a":1,"\\u0061":2}': "duplicate-name",
-    b"1.00000000000000011102": "long-fraction", b"2.5": "float", b"": "empty", b"[1": "unclosed",
-    b"{}{}": "trailing", b"[1}": "syntax", b'{"a":[1]}': "plain",
+TRAITS_OF: dict[bytes, str] = {
+    b'{"\\ud800":1}': "surrogate-key", b'"\\ud800"': "lone-hi", b'"\\udc00"': "lone-lo",
+    b'"\xed\xa0\x80"': "surrogate-bytes", b"1\x00": "utf16-or-utf32", b"\xef\xbb\xbf1": "bom",
+    b'"\xff"': "invalid-utf8", b"[\x00]": "nul", b'"\x00"': "nul-in-string",
+    b'"\x01"': "control-in-string", b'"\\u+041"': "lax-hex", b'"\\x41"': "bad-escape",
+    b"/*x*/1": "block-comment", b"1//x": "line-comment", b"\x0c1": "other-white-space",
+    b"[\x01]": "control-character", b"'a'": "single-quotes", b"[NaN]": "nan",
+    b"-Infinity": "infinity", b"0x1F": "hexadecimal", b"-01": "neg-leading-zero",
+    b"01": "leading-zero", b"-.5": "neg-dot", b'{"":0.}': "dot-tail", b"[.5]": "dot-head",
+    b"[-]": "bare-minus", b"1e": "exponent-tail", b"+1": "plus", b"[1,]": "trailing-comma",
+    b"[" * 129 + b"]" * 129: "depth", b"1" * 4301: "int-4301d", b"0." + b"1" * 4301: "fraction-4301d",
+    b"1" * 1001: "number-1001c", b"1" * 310: "int-310d", b"100000000000000000000": "int>=10^20",
+    b"18446744073709551616": "int>=2^64", b"9223372036854775808": "int>=2^63",
+    b"-9223372036854775809": "int<-2^63", b"9007199254740992": "int>2^53",
+    b"000000000000000000001": "int-21c", b"-0": "neg-zero-int", b"0e-400": "zero-huge-exp",
+    b"1e400": "overflow-exp", b"5e-324": "underflow", b"1." + b"0" * 1000: "float-1001c",
+    b"1.00000000000000011102": "long-mantissa", b'{"a":1,"\\u0061":2}': "dup-escaped",
+    b'{"a":1,"a":2}': "duplicate-name", b'"\\u0000"': "nul-escape",
+    b'"\\ud834\\udd1e"': "escaped-pair", b'"\\u0041"': "unicode-escape", b'{"":1}': "empty-name",
+    b'{"12":1}': "intlike-name", b'{"%s":1}' % (b"a" * 65): "long-name",
+    b'"%s"' % (b"a" * 65): "long-string", b'"\xf0\x9f\x98\x80"': "non-bmp",
+    b'"\xc3\xa9"': "non-ascii", b'"\\\\x"': "backslash-letter", b'"\\\\ud800"': "surrogate-escape",
+    b'"\\n"': "escape", b"": "empty", b"[1": "unclosed", b"{}{}": "trailing",
+    b"1e300": "float>=1e300", b"1e-300": "float<=1e-300", b"0e5": "zero-float",
+    b"1e-05": "padded-exponent", b"1e-0": "neg-zero-exponent", b"1e5": "exponent",
+    b"2.00000000000000000": "long-fraction", b"2.5": "fraction", b"[1}": "syntax",
 }  # fmt: skip
-"""For each text one of the features by which differences of parsers are named."""
+"""For each text one of its traits, by which differences of parsers are named."""
 
 
 class KnownSession(NamedTuple):
@@ -235,10 +248,9 @@ def wrong_answer() -> str:
         same = also is read or (not also.rule and repr(also.value) == repr(value))
         if read.rule or not same or repr(read.value) != repr(value):
             return f"the judge reads {raw[:40]!r} as {read.rule or also.rule or read.value!r}"
-    for raw, feature in FEATURES_OF.items():
-        seen_features = name_features(raw, judge_document(raw), judge_document(raw, profile="spec"))
-        if feature not in seen_features:
-            return f"the judge does not see {feature} in {raw[:40]!r}"
+    for raw, trait in TRAITS_OF.items():
+        if trait not in find_traits(raw):
+            return f"the trait {trait} is not found in {raw[:40]!r}"
     for session in SESSIONS:
         for place, profile in enumerate(_PROFILES):
             if wrong := _wrong_frame(session, profile, place):

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 
-from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import name_features
+from wirefence.oracles.traits import find_groups
 
 __all__ = ["name_broken_rule"]
 
@@ -55,5 +54,5 @@ def _name_kind(rule: str, raw: bytes) -> str:
 def _name_syntax_fault(raw: bytes) -> str:
     if raw.count(0) * 5 >= len(raw) * 2:
         return "UTF-16 or UTF-32"
-    held = name_features(raw, judge_document(raw), judge_document(raw, profile="spec"))
+    held = find_groups(raw)
     return next((name for name, of in _SYNTAX if held & of), "")

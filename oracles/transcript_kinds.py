@@ -13,8 +13,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import name_features
 from wirefence.oracles.records import ReplyVerdict
+from wirefence.oracles.traits import find_groups
 
 __all__ = ["KINDS", "Offence", "holds_message", "list_offences", "manner_of"]
 
@@ -166,7 +166,7 @@ def _kind_of_object(raw: bytes) -> str:
         return ""
     if verdict.rule == "utf8-invalid":
         return "not UTF-8"
-    held = name_features(raw, verdict, verdict)
+    held = find_groups(raw)
     if "trailing" in held:
         return "more after a value"
     if "unclosed" in held or _OPEN_STRING.search(_STRING.sub(b"", raw)):

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from wirefence.fuzz.compare.classes import EFFECTS, MESSAGE, choose_subject, effect_of, needs_traits
 from wirefence.fuzz.compare.records import Item, Look
+from wirefence.fuzz.compare.repetitions import find_input_traits
 from wirefence.fuzz.compare.shrink import shrink_difference
-from wirefence.fuzz.compare.traits import find_traits
 from wirefence.fuzz.shrink.ordering import simplicity_key
 from wirefence.targets.environments import Observation
 
@@ -102,7 +102,7 @@ class ClassTable:
         entry.traffic += traffic
         entry.forms.add(item.form)
         if not needs_traits(entry.effect) and entry.learned < _MAX_LEARNED:
-            found = find_traits(item.raw)
+            found = find_input_traits(item.raw)
             entry.needed = entry.needed & found if entry.learned else found
             entry.learned += 1
 
@@ -119,14 +119,14 @@ class ClassTable:
     ) -> bool:
         if not needs_traits(effect):
             return (entry.old.error, entry.new.error) == (old.error, new.error)
-        return find_traits(item.raw) == entry.needed
+        return find_input_traits(item.raw) == entry.needed
 
     def _find_or_add(
         self, effect: str, item: Item, old: Observation, new: Observation
     ) -> ClassEntry | None:
         if not needs_traits(effect):
             return self._find_or_add_by_errors(effect, item, old, new)
-        found = find_traits(item.raw)
+        found = find_input_traits(item.raw)
         key = (effect, found)
         entry = self._known.get(key) or self._find_explaining(effect, found)
         if entry is None:
@@ -180,7 +180,7 @@ class ClassTable:
         self, effect: str, found: frozenset[str], item: Item, old: Observation, new: Observation
     ) -> ClassEntry:
         small, old, new = self._shrink_item(effect, found, item, old, new)
-        needed = find_traits(small.raw)
+        needed = find_input_traits(small.raw)
         entry = self._known.get((effect, needed)) or self._find_explaining(effect, needed)
         if entry is None:
             entry = ClassEntry(effect, needed, small, old, new, settled=self.spare > 0)
@@ -203,7 +203,7 @@ class ClassTable:
             pairs = self.look(raws, item.form)
             kept = []
             for raw, pair in zip(raws, pairs, strict=True):
-                kept.append(effect_of(*pair) == effect and find_traits(raw) <= within)
+                kept.append(effect_of(*pair) == effect and find_input_traits(raw) <= within)
                 if kept[-1]:
                     best[raw] = pair
             return kept

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from wirefence.fuzz.compare.traits import TRAITS
 from wirefence.fuzz.compare.values import name_value_effect
+from wirefence.oracles.traits import PLAIN, TRAITS, first_trait
 from wirefence.targets.environments import Observation
 
 __all__ = [
@@ -94,13 +94,14 @@ def needs_traits(effect: str) -> bool:
 
 def choose_subject(found: Set[str]) -> str:
     """Return the most specific trait of a set; ``any`` if there is none."""
-    return next((name for name in TRAITS if name in found), "any")
+    first = first_trait(found)
+    return "any" if first == PLAIN else first
 
 
 def explain_effect(effect: str, found: Set[str], old: str, new: str) -> str:
     """Return one sentence: what the inputs of the class contain, and the consequence."""
     name = choose_subject(found)
-    held = f"For {TRAITS[name]}, " if name in TRAITS else ""
+    held = f"For {TRAITS[name].meaning}, " if name in TRAITS else ""
     return _make_sentence(held, EFFECTS[effect], old, new)
 
 

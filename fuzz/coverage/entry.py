@@ -36,7 +36,7 @@ _OURS = tuple(
         *("targets.parsers", "targets.parsers.canonical", "targets.parsers.configs"),
         *("targets.parsers.outcomes", "targets.parsers.worker", "targets.parsers.typed"),
         *("targets.planted.records", "targets.planted.registry"),
-        *("oracles.agreement", "oracles.features", "oracles.quirks", "oracles.records"),
+        *("oracles.agreement", "oracles.quirks", "oracles.records", "oracles.traits"),
         *("oracles.rules", "oracles.effects", "oracles.liveness", "oracles.state"),
     )
 )

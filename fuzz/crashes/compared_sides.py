@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from wirefence.fuzz.compare.classes import EFFECTS, MESSAGE, effect_of, explain_effect
+from wirefence.fuzz.compare.repetitions import find_input_traits
 from wirefence.fuzz.compare.sides import Team, start_team
-from wirefence.fuzz.compare.traits import find_traits
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import Finding
@@ -82,7 +82,7 @@ def _make_finding(
     if effect in ("", MESSAGE):
         return None
     assert effect in EFFECTS
-    held = find_traits(raw)
+    held = find_input_traits(raw)
     errors = f"{old.error or old.kind} -> {new.error or new.kind}"
     kind = f"{errors}: {'+'.join(sorted(held)) or 'any'}"
     target = " to ".join(specs)

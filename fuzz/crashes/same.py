@@ -13,8 +13,8 @@ from collections.abc import Callable, Set
 from wirefence.fuzz.examination.examiner import Examiner, agrees_with_judge, make_reading
 from wirefence.oracles.agreement import effect_of
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import name_features
 from wirefence.oracles.records import Finding
+from wirefence.oracles.traits import find_groups
 from wirefence.strategies.records import Case
 from wirefence.targets.parsers.configs import BY_NAME, CONFIGS
 
@@ -81,15 +81,14 @@ def divergences(case: Case) -> list[Finding]:
 
 
 def _divergence(raw: bytes, examiner: Examiner) -> Finding | None:
-    strict, spec = judge_document(raw), judge_document(raw, profile="spec")
-    expect = make_reading(spec)
+    expect = make_reading(judge_document(raw, profile="spec"))
     groups: dict[tuple[str, bytes], list[str]] = defaultdict(list)
     for config, outcome in examiner.run_parsers(raw):
         if not config.strict and not agrees_with_judge(outcome, expect, typed=config.typed):
             groups[effect_of(outcome, expect), outcome.value].append(config.name)
     if not groups:
         return None
-    return _named(groups, name_features(raw, strict, spec))
+    return _named(groups, find_groups(raw))
 
 
 def _named(groups: dict[tuple[str, bytes], list[str]], names: Set[str]) -> Finding:

@@ -14,12 +14,12 @@ from wirefence.fuzz.examination.events import Tally
 from wirefence.oracles.agreement import ANY_VALUE, Reading, check_agreement
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.effects import check_non_action
-from wirefence.oracles.features import name_features
 from wirefence.oracles.liveness import check_liveness
 from wirefence.oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, Verdict
 from wirefence.oracles.replies import check_replies
 from wirefence.oracles.session import close_judgement, judge_session
 from wirefence.oracles.state import check_state, control_of
+from wirefence.oracles.traits import find_groups
 from wirefence.oracles.transcript import check_transcript, lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.contract import Contract, Policy, Profile
@@ -141,7 +141,7 @@ class Examiner:
         ]
         if not odd:
             return []
-        names = name_features(raw, strict, spec)
+        names = find_groups(raw)
         found = []
         for kind, expect in expected.items():
             group = [(config.name, outcome) for config, outcome in odd if config.strict is kind]

@@ -31,10 +31,10 @@ from wirefence.fuzz.processes.child import (
 from wirefence.fuzz.text import escape_unprintable
 from wirefence.oracles.agreement import Reading, effect_of
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import name_features
 from wirefence.oracles.records import Finding, FrameVerdict, make_finding
 from wirefence.oracles.rules import BY_ID
 from wirefence.oracles.session import judge_session
+from wirefence.oracles.traits import find_traits, groups_of
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import Case
 from wirefence.targets.parsers.canonical import describe_value
@@ -210,6 +210,7 @@ def _describe_document(
 ) -> dict[str, object]:
     strict, spec = judge_document(raw), judge_document(raw, profile="spec")
     expected = {True: make_reading(strict), False: make_reading(spec)}
+    traits = find_traits(raw)
     rows = []
     for config, outcome in named:
         expect = expected[config.strict]
@@ -226,7 +227,8 @@ def _describe_document(
         "document": _shorten_bytes(raw),
         "strict": strict.rule or "accepted",
         "spec": spec.rule or "accepted",
-        "features": sorted(name_features(raw, strict, spec)),
+        "traits": sorted(traits),
+        "groups": sorted(groups_of(traits)),
         "parsers": rows,
     }
 

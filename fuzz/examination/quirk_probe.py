@@ -19,8 +19,8 @@ from wirefence.fuzz.examination.cases import generate_block
 from wirefence.fuzz.examination.examiner import Examiner, agrees_with_judge, make_reading
 from wirefence.oracles.agreement import effect_of, is_known, name_divergence
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.features import name_features
 from wirefence.oracles.quirks import Quirks
+from wirefence.oracles.traits import find_groups
 from wirefence.strategies.damage import OPERATORS, Operator, apply_damage
 from wirefence.strategies.json_text import json_text
 from wirefence.strategies.records import Case, Frame, Version
@@ -266,17 +266,16 @@ def _split_documents(data: bytes) -> list[bytes]:
 def _add_quirks(
     raw: bytes, examiner: Examiner, known: dict[str, set[str]], seen: set[bytes]
 ) -> frozenset[str]:
-    """Add the quirks that one document shows and known ones do not explain; return its features.
+    """Add the quirks that one document shows and known ones do not explain; return its groups.
 
-    A document with several features gives one joint quirk, so that a combination is never taken for
+    A document with several groups gives one joint quirk, so that a combination is never taken for
     one of its parts.
     """
-    strict, spec = judge_document(raw), judge_document(raw, profile="spec")
-    names = name_features(raw, strict, spec)
+    names = find_groups(raw)
     if raw in seen:
         return names
     seen.add(raw)
-    expect = make_reading(spec)
+    expect = make_reading(judge_document(raw, profile="spec"))
     for config, outcome in examiner.run_parsers(raw):
         if config.strict or agrees_with_judge(outcome, expect, typed=config.typed):
             continue
@@ -287,7 +286,7 @@ def _add_quirks(
 
 
 def _drop_explained_quirks(found: set[str]) -> frozenset[str]:
-    """Return the quirks that no other one of the same effect and fewer features explains."""
+    """Return the quirks that no other one of the same effect and fewer groups explains."""
     kept = set()
     for quirk in found:
         effect, _, names = quirk.partition(": ")

@@ -23,9 +23,9 @@ import click
 from wirefence.fuzz.compare.class_table import ClassEntry
 from wirefence.fuzz.compare.classes import effect_of
 from wirefence.fuzz.compare.inputs.input_schedule import Origin
+from wirefence.fuzz.compare.repetitions import find_input_traits
 from wirefence.fuzz.compare.run import Budget, Comparison
 from wirefence.fuzz.compare.sides import Team, start_team
-from wirefence.fuzz.compare.traits import find_traits
 from wirefence.targets.environments import prepare_side
 from wirefence.targets.errors import TargetError
 
@@ -113,7 +113,7 @@ def _explains(entry: ClassEntry, change: Change, hired: Team) -> bool:
         pairs = [(old.error, new.error) for _, (old, new) in shown]
         return (entry.old.error, entry.new.error) in pairs
     effects = {effect_of(*pair) for _, pair in shown}
-    return entry.effect in effects and entry.needed <= find_traits(change.raw)
+    return entry.effect in effects and entry.needed <= find_input_traits(change.raw)
 
 
 def _pairs(changes: Sequence[Change]) -> Iterator[list[Change]]:

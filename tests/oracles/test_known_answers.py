@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz import cli, self_check
-from wirefence.oracles import document, known_answers
-from wirefence.oracles.features import FEATURES
-from wirefence.oracles.known_answers import ACCEPTED, DOCUMENTS, FEATURES_OF, SESSIONS, wrong_answer
+from wirefence.oracles import document, known_answers, traits
+from wirefence.oracles.known_answers import ACCEPTED, DOCUMENTS, SESSIONS, TRAITS_OF, wrong_answer
 from wirefence.oracles.rules import RULES
+from wirefence.oracles.traits import TRAITS
 from wirefence.targets.parsers import prescan
 
 MATCHES_TOO_MUCH = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?")
@@ -22,7 +22,10 @@ MATCHES_TOO_MUCH = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9
 @pytest.fixture(autouse=True)
 def forget_verdicts():
     """Verdicts and the check's result are remembered; a planted fault must not be."""
-    caches = (document._remembered, prescan._remembered, self_check.check_readers)
+    caches = (
+        *(document._remembered, prescan._remembered, traits._remembered),
+        self_check.check_readers,
+    )
     for cache in caches:
         cache.cache_clear()
     yield
@@ -41,12 +44,12 @@ def test_there_are_many_short_texts_of_both_kinds() -> None:
     assert sum(len(raw) < 60 for raw in DOCUMENTS) >= 200
 
 
-def test_every_rule_is_broken_and_every_feature_is_named() -> None:
+def test_every_rule_is_broken_and_every_trait_is_named() -> None:
     broken = {rule for rules in DOCUMENTS.values() for rule in rules}
     for session in SESSIONS:
         broken |= {rule for _, *rules in session.frames for rule in rules}
     assert {rule.id for rule in RULES} == broken - {""}
-    assert set(FEATURES_OF.values()) == set(FEATURES)
+    assert set(TRAITS_OF.values()) == set(TRAITS)
 
 
 @pytest.mark.parametrize("raw", [b'{"":0.}', b"[1.e5]", b"-", b"[1e]", b"0."])
@@ -77,7 +80,7 @@ def test_the_possessive_number_is_noticed_where_it_matches_too_much(
         (document, "_LONGEST_NUMBER", 1_001),
         (document, "_LONE", re.compile("[\ud900-\udfff]")),
         (document, "_mask_escapes", lambda text: text.replace("\\", "\x7f")),
-        (known_answers, "name_features", lambda *_: frozenset({"plain"})),
+        (known_answers, "find_traits", lambda _: frozenset()),
     ],
 )
 def test_each_small_fault_of_the_judge_is_noticed(

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from wirefence.fuzz.compare.traits import find_traits
+from wirefence.fuzz.compare.repetitions import find_input_traits
 
 __all__ = ["DeadlyInputs"]
 
@@ -36,7 +36,7 @@ class DeadlyInputs:
             if depth > _DEEP:
                 self.depths.setdefault(_nesting_shape(raw), []).append(depth)
             else:
-                self.kinds[find_traits(raw)] += 1
+                self.kinds[find_input_traits(raw)] += 1
 
     def skip_deadly(self, inputs: Sequence[bytes]) -> Sequence[bytes]:
         """Return the inputs without those like the ones that have killed often enough."""
@@ -72,7 +72,7 @@ def _has_traits(raw: bytes, kind: frozenset[str]) -> bool:
     """Return whether an input has all traits of a set; an empty set matches only inputs without
     any.
     """
-    found = find_traits(raw)
+    found = find_input_traits(raw)
     return kind <= found if kind else not found
 
 
