@@ -1,8 +1,8 @@
 """Oracle *agreement*: every parser gives the same outcome, and the outcome that the judge gives.
 
-Parsers are not voted on. Each is compared with the judge, whose verdict comes from
-the rules; a difference is named by its effect and by the features of the input, and a difference
-that the parser is known to show (a *quirk*) is no news.
+Parsers are not voted on. Each is compared with the judge, whose verdict comes from the rules. A
+difference is named by its effect and by the first trait of the document, and a difference that the
+parser is known to show (a *quirk*) is no news. Quirks are stored by groups of traits.
 """
 
 from __future__ import annotations
@@ -12,9 +12,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from wirefence.oracles.records import Finding
+from wirefence.oracles.traits import TRAITS, first_trait, groups_of
 from wirefence.targets.records import Outcome
 
-__all__ = ["ANY_VALUE", "Reading", "check_agreement", "effect_of", "is_known", "name_divergence"]
+__all__ = [
+    "ANY_VALUE",
+    "Reading",
+    "check_agreement",
+    "effect_of",
+    "is_known",
+    "make_disagreement",
+    "name_cause",
+    "name_divergence",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +41,14 @@ class Reading:
 
 ANY_VALUE = b"?"
 
-_RULES = {"accepts": "agree-accept", "rejects": "agree-accept", "value": "agree-value"}
+_LABELS = {
+    "accepts": "agree-accept",
+    "rejects": "agree-accept:rejects",
+    "value": "agree-value",
+    "escapes": "agree-escape",
+    "dies": "agree-death",
+}
+"""What a signature says of an effect: the rule, and how it was broken."""
 
 
 def effect_of(outcome: Outcome, reading: Reading) -> str:
@@ -50,9 +67,9 @@ def effect_of(outcome: Outcome, reading: Reading) -> str:
     return f"{verb} {outcome.error}"
 
 
-def name_divergence(effect: str, features: Set[str]) -> str:
-    """The name under which a difference is known: its effect, and what the input holds."""
-    return f"{effect}: {'+'.join(sorted(features))}"
+def name_divergence(effect: str, groups: Set[str]) -> str:
+    """The name under which a quirk is stored: its effect, and the groups of its input."""
+    return f"{effect}: {'+'.join(sorted(groups))}"
 
 
 @lru_cache(maxsize=4096)
@@ -61,38 +78,50 @@ def _split_quirk(quirk: str) -> tuple[str, frozenset[str]]:
     return effect, frozenset(names.split("+"))
 
 
-def is_known(effect: str, features: Set[str], quirks: Iterable[str]) -> bool:
+def is_known(effect: str, groups: Set[str], quirks: Iterable[str]) -> bool:
     """Whether a quirk of the same effect needs no more than what the input holds."""
-    return any(
-        effect == known and needed <= features for known, needed in map(_split_quirk, quirks)
-    )
+    return any(effect == known and needed <= groups for known, needed in map(_split_quirk, quirks))
 
 
 def check_agreement(
     named: Iterable[tuple[str, Outcome]],
     reading: Reading,
-    features: Set[str],
+    traits: Set[str],
     quirks: Mapping[str, Set[str]],
 ) -> list[Finding]:
     """Return a finding for each parser whose difference from ``reading`` is no quirk of its.
 
-    ``quirks`` maps a parser's name to the divergences it is known to show. A strict parser has
-    none. Where several features could explain a new difference the finding names them all.
+    ``traits`` are those of the document. ``quirks`` maps a parser's name to the divergences it is
+    known to show. A strict parser has none.
     """
     findings = []
+    groups = groups_of(traits)
     for name, outcome in named:
         effect = effect_of(outcome, reading)
-        if not effect:
+        if not effect or is_known(effect, groups, quirks.get(name, ())):
             continue
-        if is_known(effect, features, quirks.get(name, ())):
-            continue
-        findings.append(_make_finding(name, effect, features))
+        summary = f"{name} {effect}: {name_cause(effect, traits)}"
+        findings.append(make_disagreement(f"parser:{name}", effect, traits, summary))
     return findings
 
 
-def _make_finding(name: str, effect: str, features: Set[str]) -> Finding:
-    word = effect.partition(" ")[0]
-    rule = {"escapes": "agree-escape", "dies": "agree-death"}.get(word) or _RULES[word]
-    kind = name_divergence(effect, features)
-    signature = f"parser:{name}|agreement|{rule}|{kind}"
-    return Finding("agreement", rule, f"parser:{name}", signature, f"{name} {kind}")
+def name_cause(effect: str, traits: Set[str]) -> str:
+    """Return the first trait of a document that can explain an effect.
+
+    Where a parser accepts what is no JSON, that is one which valid JSON cannot have.
+    """
+    invalid = {name for name in traits if not TRAITS[name].valid} if effect == "accepts" else ()
+    return first_trait(invalid or traits)
+
+
+def make_disagreement(target: str, effect: str, traits: Set[str], summary: str) -> Finding:
+    """Return a finding whose signature is target, effect and first trait.
+
+    The effect is the rule, with ``:rejects`` where valid JSON is rejected, and with the type of an
+    error that escapes.
+    """
+    word, _, error = effect.partition(" ")
+    label = f"{_LABELS[word]}:{error}" if word == "escapes" else _LABELS[word]
+    rule = label.partition(":")[0]
+    signature = f"{target}|{label}|{name_cause(effect, traits)}"
+    return Finding("agreement", rule, target, signature, summary)

@@ -14,7 +14,7 @@ from pathlib import Path
 from wirefence.fuzz.crashes.classes import find_classes
 from wirefence.fuzz.crashes.minimize import MinimizeLimits, minimize_reproducer
 from wirefence.fuzz.crashes.rerun import CaseRunners, Subject
-from wirefence.fuzz.crashes.same import same
+from wirefence.fuzz.crashes.same import PARSERS, same
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.server.server_name import label_of
 from wirefence.fuzz.store.metadata import Status, make_metadata
@@ -121,10 +121,11 @@ def _add_finding(
         if said.state == "gone":
             return f"{found.signature} does not show a second time"
         small = said.entry
-    if known := _find_known(
-        small.metadata.to_finding(), small.case, scan_folder(store.folder).entries
-    ):
+    entries = scan_folder(store.folder).entries
+    if known := _find_known(small.metadata.to_finding(), small.case, entries):
         return f"{found.signature} is known already, in its smallest form, as {known.id}"
+    if known := _find_same_document(small.metadata.target, small.case, entries):
+        return f"{found.signature} shows in the document of {known.id}"
     return replace(small, path=store.write_reproducer(small.metadata, small.case.data))
 
 
@@ -143,6 +144,14 @@ def _find_known(found: Finding, case: Case, entries: Iterable[Entry]) -> Entry |
     """Return the entry that has the same fault; a fixed one only if it has the same bytes."""
     alike = (each for each in entries if same(found)(each.metadata.to_finding()))
     return next((each for each in alike if not is_fixed(each) or each.case == case), None)
+
+
+def _find_same_document(target: str, case: Case, entries: Iterable[Entry]) -> Entry | None:
+    """Return the entry that has the same document for all parsers: it shows several effects."""
+    if target != PARSERS:
+        return None
+    alike = (each for each in entries if each.metadata.target == PARSERS)
+    return next((each for each in alike if each.case.data == case.data), None)
 
 
 def _find_library_versions(found: Finding) -> dict[str, str]:
@@ -164,6 +173,9 @@ def add_classes(store: Store, generated: int = 3_000) -> AddResult:
         path = store.folder / locate_finding(found)
         if path.exists():
             refused.append(f"{found.signature} is known already")
+            continue
+        if known := _find_same_document(found.target, case, scan_folder(store.folder).entries):
+            refused.append(f"{found.signature} shows in the document of {known.id}")
             continue
         metadata = make_metadata(
             found, case, versions=_find_library_versions(found), status="upstream"

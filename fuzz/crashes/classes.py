@@ -7,16 +7,17 @@ an effect on it that no smaller kept document explains.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from wirefence.fuzz.crashes.same import divergences, same
+from wirefence.fuzz.crashes.same import Divergence, find_divergences
 from wirefence.fuzz.examination.quirk_probe import PROBES
 from wirefence.fuzz.shrink.ordering import simplicity_key
 from wirefence.fuzz.shrink.shrinker import shrink_input
 from wirefence.fuzz.store.store import case_from_bytes
-from wirefence.oracles.agreement import is_known
+from wirefence.oracles.agreement import is_known, name_divergence
 from wirefence.oracles.records import Finding
+from wirefence.oracles.traits import PLAIN
 from wirefence.strategies.damage import apply_damage
 from wirefence.strategies.json_text import json_text
 from wirefence.strategies.records import Case, Frame
@@ -32,88 +33,86 @@ _UNSTABLE = ("json", "simplejson", "msgspec", "rapidjson")
 
 @dataclass(slots=True)
 class _KnownQuirks:
-    """What the kept documents explain: effects and features for each parser."""
+    """What the kept documents explain: effects and traits for each parser."""
 
     quirks: dict[str, set[str]] = field(default_factory=dict)
 
-    def explains(self, found: Finding) -> bool:
+    def explains(self, found: Divergence) -> bool:
         # A difference on a plain document explains the same one on others.
-        names = {"plain", *_list_features(found)}
+        names = found.traits | {PLAIN}
         return all(
-            is_known(effect, names, self.quirks.get(parser, ()))
-            for effect, parser in _list_effects(found)
+            is_known(effect, names, self.quirks.get(parser, ())) for effect, parser in found.effects
         )
 
-    def add_finding(self, found: Finding) -> None:
-        for effect, parser in _list_effects(found):
-            kind = f"{effect}: {'+'.join(_list_features(found))}"
+    def add_divergence(self, found: Divergence) -> None:
+        for effect, parser in found.effects:
+            kind = name_divergence(effect, found.traits or {PLAIN})
             self.quirks.setdefault(parser, set()).add(kind)
-
-
-def _list_features(found: Finding) -> list[str]:
-    return found.signature.rpartition(": ")[2].split("+")
-
-
-def _list_effects(found: Finding) -> Iterator[tuple[str, str]]:
-    split = found.signature.rpartition(": ")[0].rpartition("|")[2]
-    for group in split.split("; "):
-        effect, _, names = group.partition("=")
-        yield from ((effect, name) for name in names.split(","))
 
 
 def find_classes(generated: int = 3_000) -> list[tuple[Finding, Case, int]]:
     """Return the smallest document for each divergence class, and the size of the original.
 
-    Documents come from the probes of quirks and ``generated`` ones of a fixed seed. Differences in
-    depth that depend on the interpreter, and not on the parser, are skipped.
+    Documents come from the probes of quirks and ``generated`` ones of a fixed seed, the simplest
+    first. Those that differ in a depth of the interpreter, and not of the parser, are skipped. A
+    document that shows several classes stands for the one that most parsers show.
     """
-    smallest: dict[str, tuple[Finding, Case, int]] = {}
-    for raw in _generate_documents(generated):
-        for found in divergences(case_from_bytes(raw)):
-            if found.signature not in smallest and not _is_unstable(found):
-                made, case = _shrink_document(raw, found)
-                kept = smallest.get(made.signature)
-                if kept is None or simplicity_key(case.data) < simplicity_key(kept[1].data):
-                    smallest[made.signature] = made, case, len(raw)
-                smallest.setdefault(found.signature, smallest[made.signature])
-    return _drop_explained({kept[0].signature: kept for kept in smallest.values()}.values())
+    smallest: dict[str, tuple[bytes, int]] = {}
+    for raw in sorted(set(_generate_documents(generated)), key=simplicity_key):
+        found = find_divergences(raw)
+        if any(map(_is_unstable, found)):
+            continue
+        for each in found:
+            if each.finding.signature not in smallest:
+                smallest[each.finding.signature] = _shrink_document(raw, each), len(raw)
+    return _drop_explained(smallest)
 
 
 def _drop_explained(
-    found: Iterable[tuple[Finding, Case, int]],
+    smallest: Mapping[str, tuple[bytes, int]],
 ) -> list[tuple[Finding, Case, int]]:
-    """Return findings that are no combination of others, fewest features first."""
+    """Return the documents that show more than others with fewer traits explain."""
     known, kept = _KnownQuirks(), []
-    for each in sorted(found, key=_plainness_key):
-        if not known.explains(each[0]):
-            known.add_finding(each[0])
-            kept.append(each)
+    sizes = dict(smallest.values())
+    shown = {data: find_divergences(data) for data in sizes}
+    for data, found in sorted(shown.items(), key=_plainness_key):
+        new = [
+            each
+            for each in found
+            if not known.explains(each) and smallest[each.finding.signature][0] == data
+        ]
+        if new:
+            most = max(new, key=lambda each: len(each.effects))
+            kept.append((most.finding, case_from_bytes(data), sizes[data]))
+            for each in found:
+                known.add_divergence(each)
     return kept
 
 
-def _plainness_key(each: tuple[Finding, Case, int]) -> tuple[bool, int, tuple[int, bytes]]:
-    names = _list_features(each[0])
-    return names != ["plain"], len(names), simplicity_key(each[1].data)
+def _plainness_key(each: tuple[bytes, Sequence[Divergence]]) -> tuple[int, tuple[int, bytes]]:
+    data, found = each
+    return len(found[0].traits), simplicity_key(data)
 
 
-def _is_unstable(found: Finding) -> bool:
-    deep = {"deep", "number-length"}.intersection(_list_features(found))
-    return bool(deep) and any(
+def _is_unstable(found: Divergence) -> bool:
+    return bool(found.traits & {"depth", "number-1001c"}) and any(
         parser.startswith(_UNSTABLE) and effect.startswith("escapes")
-        for effect, parser in _list_effects(found)
+        for effect, parser in found.effects
     )
 
 
-def _shrink_document(raw: bytes, found: Finding) -> tuple[Finding, Case]:
-    test = same(found)
+def _shrink_document(raw: bytes, found: Divergence) -> bytes:
+    """Return the smallest document that the same parsers take in the same way.
 
-    def hit(data: bytes) -> Finding | None:
-        return next(filter(test, divergences(case_from_bytes(data))), None)
+    The parsers are no part of a signature, but a document that others take is no smaller form.
+    """
+    wanted = found.finding.signature, frozenset(found.effects)
 
-    data = shrink_input(raw, lambda data: hit(data) is not None).data
-    made = hit(data)
-    assert made is not None
-    return made, case_from_bytes(data)
+    def hits(data: bytes) -> bool:
+        made = ((e.finding.signature, frozenset(e.effects)) for e in find_divergences(data))
+        return b"\n" not in data and wanted in made
+
+    return shrink_input(raw, hits).data
 
 
 def _generate_documents(generated: int) -> Iterator[bytes]:

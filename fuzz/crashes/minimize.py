@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from wirefence.fuzz.crashes.rerun import CaseRunners, make_subject
-from wirefence.fuzz.crashes.same import same
+from wirefence.fuzz.crashes.same import PARSERS, same
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.shrink.ordering import simplicity_key
 from wirefence.fuzz.shrink.pauses import (
@@ -91,7 +91,11 @@ class MinimizeResult:
 
 @dataclass(slots=True)
 class _Session:
-    """One reproducer being reduced: what must be kept, and the best case so far."""
+    """One reproducer being reduced: what must be kept, and the best case so far.
+
+    ``split`` is the summary of a divergence, which names the parsers that show it here. They are no
+    part of the fault, but an input that other parsers take is no smaller form.
+    """
 
     entry: Entry
     store: Store
@@ -101,6 +105,7 @@ class _Session:
     living: WarmServer | None = None
     deadline: float | None = None
     cuts_of: Callable[[bytes], Cuts] = without_pauses
+    split: str = ""
     best: Case = field(init=False)
     executions: int = 0
     saved: float = field(default_factory=time.monotonic)
@@ -117,13 +122,16 @@ class _Session:
         """Return the wanted finding, or an equal one, of each case; unsteady ones get several
         runs.
         """
-        wanted = same(self.entry.metadata.to_finding())
         again = [case for case in cases for _ in range(self.repeat)]
         self.executions += len(again)
         found = self.runners.run_cases(again)
-        hits = [next(filter(wanted, each), None) for each in found]
+        hits = [next(filter(self._is_wanted, each), None) for each in found]
         steps = range(0, len(hits), self.repeat)
         return [next(filter(None, hits[at : at + self.repeat]), None) for at in steps]
+
+    def _is_wanted(self, found: Finding) -> bool:
+        wanted = self.entry.metadata.to_finding()
+        return same(wanted)(found) and self.split in ("", found.summary)
 
     def keeps_many(self, batch: Sequence[bytes]) -> list[bool]:
         cases = [self.make_case(data, self.cuts_of(data)) for data in batch]
@@ -210,9 +218,11 @@ def minimize_reproducer(
 
 def _count_trials(session: _Session) -> int:
     found = session.run_cases([session.entry.case] * _TRIALS)
-    shown = sum(hit is not None for hit in found)
-    if shown:
-        return shown
+    hits = [hit for hit in found if hit is not None]
+    if hits:
+        if session.entry.metadata.target == PARSERS:
+            session.split = hits[0].summary
+        return len(hits)
     # Unsteady faults get more runs before they count as gone.
     session.repeat = _FLAKY_TRIALS
     return int(session.run_cases([session.entry.case])[0] is not None)

@@ -1,34 +1,48 @@
 """When two findings are the same fault, and what a divergence of parsers is called.
 
-The key insight: a signature names what distinguishes faults. Where it lists the features of the
-input that may explain a difference, fewer features are a better explanation of the same fault, so
-that a reduction may shed features but never gain one.
+The key insight: a signature names what distinguishes faults. Findings of equal signatures are the
+same. A difference of two sides lists all traits of its input, and fewer traits are a better
+explanation of the same fault, so a reduction may shed traits there but never gain one.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Set
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from wirefence.fuzz.examination.examiner import Examiner, agrees_with_judge, make_reading
-from wirefence.oracles.agreement import effect_of
+from wirefence.oracles.agreement import effect_of, make_disagreement, name_cause
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.records import Finding
-from wirefence.oracles.traits import find_groups
+from wirefence.oracles.traits import find_traits
 from wirefence.strategies.records import Case
-from wirefence.targets.parsers.configs import BY_NAME, CONFIGS
+from wirefence.targets.parsers.configs import CONFIGS
 
-__all__ = ["PARSERS", "divergences", "elsewhere", "same"]
+__all__ = ["PARSERS", "Divergence", "divergences", "elsewhere", "find_divergences", "same"]
 
 PARSERS = "parsers"
 """The target of a finding that says how all parsers split over a document, quirks included."""
 
-_RULES = {"value": "agree-value", "accepts": "agree-accept", "rejects": "agree-accept"}
+_GRAVITY = ("agree-death", "agree-escape", "agree-accept", "agree-value")
+"""The order in which findings of one document are listed and filed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """One finding of target ``parsers``, with what is no part of its signature.
+
+    ``effects`` are pairs of effect and parser.
+    """
+
+    finding: Finding
+    effects: tuple[tuple[str, str], ...]
+    traits: frozenset[str]
 
 
 def same(wanted: Finding) -> Callable[[Finding], bool]:
     """A test for findings of the same fault as ``wanted``."""
-    if wanted.oracle not in ("agreement", "compare"):
+    if wanted.oracle != "compare":
         return lambda found: found.signature == wanted.signature
     head, names = _split(wanted.signature)
 
@@ -51,57 +65,43 @@ def _signed(found: Finding, signature: str) -> Finding:
 
 
 def _split(signature: str) -> tuple[str, frozenset[str]]:
-    """What must stay, and the features that may become fewer.
-
-    Parsers that are not installed here are left out of what must stay.
-    """
+    """What must stay, and the traits that may become fewer."""
     head, _, names = signature.rpartition(": ")
-    if head.startswith(f"{PARSERS}|"):
-        before, _, groups = head.rpartition("|")
-        oracle = before.rpartition("|")[0]  # the rule goes: the groups that are here decide it
-        head = f"{oracle}|{'; '.join(sorted(filter(None, map(_installed, groups.split('; ')))))}"
     return head, frozenset(names.split("+"))
 
 
-def _installed(group: str) -> str:
-    effect, _, names = group.partition("=")
-    kept = [name for name in names.split(",") if name in BY_NAME]
-    return f"{effect}={','.join(kept)}" if kept else ""
-
-
 def divergences(case: Case) -> list[Finding]:
-    """How the parsers split over each line of ``case``: a finding for each line that divides them.
+    """How the parsers split over each line of ``case``: a finding for each effect and first trait.
 
-    Its signature has the groups of parsers that took the line alike and not as the judge does
-    (profile ``spec``), and what the line holds. Strict configurations agree with the judge.
+    Its summary has the groups of parsers that took the line alike and not as the judge does
+    (profile ``spec``). Strict configurations agree with the judge.
     """
-    examiner = Examiner(CONFIGS, ())
-    found = (_divergence(raw, examiner) for raw in case.data.split(b"\n"))
-    return list({each.signature: each for each in found if each}.values())
+    found = (each.finding for raw in case.data.split(b"\n") for each in find_divergences(raw))
+    return list({each.signature: each for each in found}.values())
 
 
-def _divergence(raw: bytes, examiner: Examiner) -> Finding | None:
+def find_divergences(raw: bytes) -> list[Divergence]:
+    """Return how the parsers split over one document, by signature; the gravest first."""
     expect = make_reading(judge_document(raw, profile="spec"))
-    groups: dict[tuple[str, bytes], list[str]] = defaultdict(list)
-    for config, outcome in examiner.run_parsers(raw):
+    traits = find_traits(raw)
+    groups: dict[str, dict[tuple[str, bytes], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for config, outcome in Examiner(CONFIGS, ()).run_parsers(raw):
         if not config.strict and not agrees_with_judge(outcome, expect, typed=config.typed):
-            groups[effect_of(outcome, expect), outcome.value].append(config.name)
-    if not groups:
-        return None
-    return _named(groups, find_groups(raw))
+            effect = effect_of(outcome, expect)
+            signature = make_disagreement(PARSERS, effect, traits, "").signature
+            groups[signature][effect, outcome.value].append(config.name)
+    found = (_make_divergence(alike, traits) for alike in groups.values())
+    return sorted(found, key=lambda each: (_GRAVITY.index(each.finding.rule), -len(each.effects)))
 
 
-def _named(groups: dict[tuple[str, bytes], list[str]], names: Set[str]) -> Finding:
-    effects = [effect for effect, _ in groups]
-    rule = next((_rule(e) for e in effects if e not in _RULES), "") or _rule(sorted(effects)[0])
-    split = "; ".join(sorted(f"{effect}={','.join(who)}" for (effect, _), who in groups.items()))
-    kind = "+".join(sorted(names))
-    signature = f"{PARSERS}|agreement|{rule}|{split}: {kind}"
-    count = sum(map(len, groups.values()))
-    return Finding("agreement", rule, PARSERS, signature, f"{count} parsers differ over {kind}")
-
-
-def _rule(effect: str) -> str:
-    if effect in _RULES:
-        return _RULES[effect]
-    return "agree-escape" if effect.startswith("escapes") else "agree-death"
+def _make_divergence(
+    alike: dict[tuple[str, bytes], list[str]], traits: frozenset[str]
+) -> Divergence:
+    """Return the divergence of parsers that have one signature, in groups of equal outcomes."""
+    effects = tuple((effect, name) for (effect, _), names in alike.items() for name in names)
+    first = effects[0][0]
+    split = "; ".join(sorted(f"{effect}={','.join(who)}" for (effect, _), who in alike.items()))
+    cause = name_cause(first, traits)
+    plural = "parsers differ" if len(effects) > 1 else "parser differs"
+    summary = f"{len(effects)} {plural} over {cause}: {split}"
+    return Divergence(make_disagreement(PARSERS, first, traits, summary), effects, traits)

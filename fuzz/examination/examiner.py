@@ -19,7 +19,7 @@ from wirefence.oracles.records import Finding, FrameVerdict, Judgement, ReplyVer
 from wirefence.oracles.replies import check_replies
 from wirefence.oracles.session import close_judgement, judge_session
 from wirefence.oracles.state import check_state, control_of
-from wirefence.oracles.traits import find_groups
+from wirefence.oracles.traits import find_traits
 from wirefence.oracles.transcript import check_transcript, lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.contract import Contract, Policy, Profile
@@ -141,11 +141,11 @@ class Examiner:
         ]
         if not odd:
             return []
-        names = find_groups(raw)
+        traits = find_traits(raw)
         found = []
         for kind, expect in expected.items():
             group = [(config.name, outcome) for config, outcome in odd if config.strict is kind]
-            found += check_agreement(group, expect, names, self.quirks)
+            found += check_agreement(group, expect, traits, self.quirks)
         return found
 
     def run_parsers(self, raw: bytes) -> list[tuple[ParserConfig, Outcome]]:

@@ -56,7 +56,7 @@ def read_regular_file(path: Path) -> bytes:
 def locate_finding(finding: Finding, beside: str = "") -> str:
     """Return where the bytes of a finding go, below a store: ``<oracle>/<slug>-<hash>.frame``.
 
-    The slug consists of rule, target and the end of the signature (for parsers, the features of the
+    The slug consists of rule, target and the end of the signature (for parsers, a trait of the
     input). The hash is of the signature, so equal faults have one path. With ``beside``, the hash
     of its bytes, it is the path of a fixed reproducer whose fault returned with other bytes.
     """

@@ -138,9 +138,21 @@ def test_a_file_handed_in_is_minimized_filed_and_committed(here, git: Git, wiref
         wirefence("crashes", "add", "handed.bin", "--target", "parser:orjson[strict]")
 
 
+def test_a_document_with_two_effects_is_filed_once(here, wirefence: Wirefence):
+    pytest.importorskip("simdjson", reason="it rejects what others read as another value")
+    (here / "x").write_bytes(b"[18446744073709551616]")
+    ran = wirefence("crashes", "add", "x", "--target", "parsers", "--status", "upstream")
+    shelf = scan_folder(here / "crashes")
+    assert shelf.problems == ()
+    (entry,) = shelf.entries
+    assert entry.metadata.signature == "parsers|agree-accept:rejects|int>=2^64"
+    assert f"agree-value|int>=2^64 shows in the document of {entry.id}" in ran.out
+
+
 def test_how_all_parsers_split_is_filed_as_one(here, wirefence: Wirefence):
     (here / "x").write_bytes(b'{"a": 1, "b": [1,]}')
     assert wirefence("crashes", "add", "x", "--target", "parsers", "--status", "upstream").code == 0
     (entry,) = scan_folder(here / "crashes").entries
     assert entry.case.data == b"[0,]"
-    assert "accepts=rapidjson[relaxed]" in entry.metadata.signature
+    assert entry.metadata.signature == "parsers|agree-accept|trailing-comma"
+    assert entry.metadata.summary.endswith("accepts=rapidjson[relaxed]")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.crashes.conftest import Wirefence, filed, noisy
+from wirefence.fuzz.crashes.compared_sides import save_differences
 from wirefence.fuzz.crashes.minimize import MinimizeLimits, MinimizeResult, minimize_reproducer
 from wirefence.fuzz.crashes.replay import (
     CHANGED,
@@ -89,9 +90,28 @@ def test_pauses_go_where_they_do_not_matter(here: Path):
     assert minimized(entry).entry.case.cuts == ()
 
 
-def test_two_findings_of_one_fault_are_merged(here: Path):
+def test_two_documents_of_one_fault_of_a_parser_have_one_place(here: Path):
     filed(here / "f", b"[NaN,9007199254740993]", "parser:ujson", "nan")
     filed(here / "f", b"[NaN,1.5]", "parser:ujson", "nan")
+    (entry,) = scan_folder(here / "f").entries
+    done = minimized(entry)
+    assert not done.merged
+    assert done.entry.case.data == b"NaN"
+    assert done.entry.path == entry.path
+
+
+def test_a_fault_of_a_parser_keeps_its_first_trait(here: Path):
+    """It may lose the others: that a valid trait comes first in the table does not matter here."""
+    raw = b'[9007199254740993, [1,], "\xc3\xa9"]'
+    entry = filed(here / "f", raw, "parser:rapidjson[relaxed]", "agree-accept|trailing-comma")
+    done = minimized(entry)
+    assert done.entry.metadata.signature == entry.metadata.signature
+    assert done.entry.case.data == b"[0,]"
+
+
+def test_two_differences_of_one_fault_are_merged(here: Path):
+    store, sides = Store(here / "f"), ("json", "orjson")
+    save_differences([b"[NaN,9007199254740993]", b"[NaN,1.5]"], sides, "", store)
     assert len(scan_folder(here / "f").entries) == 2
     done = [minimized(entry) for entry in scan_folder(here / "f").entries]
     assert [each.merged for each in done] == [False, True]
