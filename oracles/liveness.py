@@ -1,15 +1,27 @@
 """Oracle *liveness*: no crash, no hang, no memory without bound.
 
-A reader that dies of one bad frame refuses service to every good one, so a crash
-is a fault even where nothing acted.
+A reader that dies of one bad frame refuses service to every good one, so a crash is a fault even
+where nothing acted. A crash is named by how the target ended, whatever was sent: one line that
+raises at a dozen kinds of bad frames is one fault.
 """
 
 from __future__ import annotations
 
-from wirefence.oracles.records import Finding, make_finding
-from wirefence.targets.records import Trace
+from collections.abc import Iterator
 
-__all__ = ["check_liveness"]
+from wirefence.oracles.crash_names import name_crash
+from wirefence.oracles.evidence import Evidence
+from wirefence.oracles.records import Finding, make_finding
+
+__all__ = [
+    "HELD_PER_BYTE",
+    "HELD_SLACK",
+    "MEMORY_PER_BYTE",
+    "MEMORY_SLACK",
+    "check_liveness",
+    "make_death",
+    "make_hang",
+]
 
 MEMORY_SLACK = 64 * 1024 * 1024
 MEMORY_PER_BYTE = 64
@@ -20,26 +32,44 @@ HELD_PER_BYTE = 2
 """Bound on what is kept between two writes: so many bytes for each of the longest frame (house)."""
 
 
-def check_liveness(data: bytes, trace: Trace, max_frame: int | None = None) -> list[Finding]:
-    """Return a finding if the target of ``trace`` crashed, exited, hung or used too much memory.
-
-    ``max_frame`` is the contract's bound on a frame, where one holds: no more may be buffered.
-    """
-    if trace.ending == "crashed":
-        return [_make_finding(trace, "live-crash", trace.error, f"{trace.error} ended the reader")]
-    if trace.ending == "exited":
-        return [_make_finding(trace, "live-crash", "exit", "the target exited before stdin ended")]
-    if trace.ending == "hung":
-        return [_make_finding(trace, "live-hang", "", f"no answer within {trace.seconds:.1f} s")]
-    bound = MEMORY_SLACK + MEMORY_PER_BYTE * len(data)
-    if trace.peak_bytes > bound:
-        summary = f"{trace.peak_bytes:,} bytes at peak for {len(data):,} bytes of input"
-        return [_make_finding(trace, "live-memory", "", summary)]
-    if max_frame is not None and trace.held_bytes > HELD_SLACK + HELD_PER_BYTE * max_frame:
-        summary = f"{trace.held_bytes:,} bytes held where a frame has at most {max_frame:,}"
-        return [_make_finding(trace, "live-memory", "", summary)]
-    return []
+def check_liveness(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if the target crashed, exited, hung or used too much memory."""
+    rejected = evidence.list_rejected()
+    first = rejected[0] if rejected else None
+    closed = evidence.contract.policy == "close" and bool(rejected) and not evidence.exact
+    if evidence.ending == "crashed" or (evidence.ending == "exited" and not closed):
+        how = evidence.status or "exit"
+        text = f"the target ended ({how}) before its stdin ended"
+        words = f": {evidence.last_words}" if evidence.last_words else ""
+        name = name_crash(evidence.status, evidence.last_words)
+        yield evidence.make_finding("liveness", "live-crash", name, text + words)
+    elif evidence.ending == "hung" and not closed:
+        asked = next((each.frame.method for each in evidence.owed if not each.replies), "")
+        text = f"no answer to {asked or 'the last request'} within {evidence.seconds:.1f} s"
+        yield evidence.make_finding("liveness", "live-hang", first, text)
+    yield from _check_memory(evidence)
 
 
-def _make_finding(trace: Trace, rule: str, kind: str, summary: str) -> Finding:
-    return make_finding("liveness", rule, trace.target, kind, summary)
+def _check_memory(evidence: Evidence) -> Iterator[Finding]:
+    rejected = evidence.list_rejected()
+    first = rejected[0] if rejected else None
+    peak, size = evidence.peak_bytes, len(evidence.data)
+    if peak > evidence.memory_bound:
+        text = f"{peak:,} bytes at peak for {size:,} bytes of input"
+        yield evidence.make_finding("liveness", "live-memory:peak", first, text)
+    elif evidence.held_bound is not None and evidence.held_bytes > evidence.held_bound:
+        most = evidence.contract.max_frame
+        text = f"{evidence.held_bytes:,} bytes held where a frame has at most {most:,}"
+        yield evidence.make_finding("liveness", "live-memory:held", first, text)
+
+
+def make_death(target: str, status: str) -> Finding:
+    """Return the finding of a process that a case ended. ``status`` says how."""
+    text = f"the process died ({status})"
+    return make_finding("liveness", "live-crash", target, name_crash(status, ""), text)
+
+
+def make_hang(target: str, seconds: float) -> Finding:
+    """Return the finding of a case that did not end within ``seconds``."""
+    text = f"the case did not end within {seconds:g} s"
+    return make_finding("liveness", "live-hang:process", target, "none", text)

@@ -22,6 +22,7 @@ from wirefence.strategies.records import Direction, Version
 
 __all__ = [
     "META_VERSION",
+    "find_mcp_fault",
     "judge_message",
     "kind_of",
     "mcp_fault",
@@ -41,6 +42,9 @@ _CALL_EXTRA = {
 }
 
 Message = dict[str, Any]
+Fault = tuple[str, str]
+"""A rule that is broken, and how; both empty where none is."""
+_SOUND: Fault = ("", "")
 
 
 def kind_of(message: Message) -> Kind:
@@ -137,39 +141,47 @@ def mcp_fault(message: Message, contract: Contract) -> str:
 
     ``mcp-method`` is a refusal that lifecycle rules precede; ``mcp-version`` is judged later.
     """
+    return find_mcp_fault(message, contract)[0]
+
+
+def find_mcp_fault(message: Message, contract: Contract) -> Fault:
+    """The rule of :func:`mcp_fault`, and how it is broken: both empty where it is not."""
     method, version = message["method"], contract.version
     if "id" in message:
         if method in CLIENT_NOTIFICATIONS[version]:
-            return "mcp-kind"
+            return "mcp-kind", "id"
         if method not in SERVED[version]:
-            return "mcp-method"
-        return _meta_fault(message, contract, request=True) or _request_fault(message, contract)
+            return "mcp-method", "unknown"
+        fault = _meta_fault(message, contract, request=True)
+        return fault if fault[0] else _request_fault(message, contract)
     if method in CLIENT_REQUESTS[version]:
-        return "mcp-kind"
+        return "mcp-kind", "no-id"
     fault = _meta_fault(message, contract, request=False)
     known = method in CLIENT_NOTIFICATIONS[version]
-    return fault or (_notification_fault(message, contract) if known else "")
+    return _notification_fault(message, contract) if known and not fault[0] else fault
 
 
-def _meta_fault(message: Message, contract: Contract, *, request: bool) -> str:
+def _meta_fault(message: Message, contract: Contract, *, request: bool) -> Fault:
     params = message.get("params", {})
     meta = params.get("_meta", {})
     if not isinstance(meta, dict):
-        return "mcp-meta"
+        return "mcp-meta", "object"
     if "progressToken" in meta and not is_token(meta["progressToken"]):
-        return "mcp-meta"
-    if request and contract.version == "2026-07-28" and not _has_stateless_meta(meta):
-        return "mcp-meta"
-    return ""
+        return "mcp-meta", "progress-token"
+    if request and contract.version == "2026-07-28":
+        return _stateless_fault(meta)
+    return _SOUND
 
 
-def _has_stateless_meta(meta: Message) -> bool:
-    """Whether a request of 2026-07-28 brings the version and capabilities that it must."""
-    return (
-        isinstance(meta.get(META_VERSION), str)
-        and isinstance(meta.get(_META_CAPABILITIES), dict)
-        and (_META_CLIENT not in meta or _names_itself(meta[_META_CLIENT]))
-    )
+def _stateless_fault(meta: Message) -> Fault:
+    """A request of 2026-07-28 must bring its version and capabilities."""
+    if not isinstance(meta.get(META_VERSION), str):
+        return "mcp-meta", "version"
+    if not isinstance(meta.get(_META_CAPABILITIES), dict):
+        return "mcp-meta", "capabilities"
+    if _META_CLIENT in meta and not _names_itself(meta[_META_CLIENT]):
+        return "mcp-meta", "client-info"
+    return _SOUND
 
 
 def _names_itself(value: object) -> bool:
@@ -180,46 +192,55 @@ def _names_itself(value: object) -> bool:
     )
 
 
-def _request_fault(message: Message, contract: Contract) -> str:
+def _request_fault(message: Message, contract: Contract) -> Fault:
     method, params = message["method"], message.get("params", {})
     if method == "initialize":
-        fits = (
-            isinstance(params.get("protocolVersion"), str)
-            and isinstance(params.get("capabilities"), dict)
-            and _names_itself(params.get("clientInfo"))
-        )
-        return "" if fits else "mcp-params"
+        return _initialize_fault(params)
     if method == "tools/list":
-        return "" if isinstance(params.get("cursor", ""), str) else "mcp-params"
+        return _SOUND if isinstance(params.get("cursor", ""), str) else ("mcp-params", "cursor")
     if method == "tools/call":
         return _call_fault(params, contract)
-    return ""
+    return _SOUND
 
 
-def _call_fault(params: Message, contract: Contract) -> str:
+def _initialize_fault(params: Message) -> Fault:
+    if not isinstance(params.get("protocolVersion"), str):
+        return "mcp-params", "version"
+    if not isinstance(params.get("capabilities"), dict):
+        return "mcp-params", "capabilities"
+    return _SOUND if _names_itself(params.get("clientInfo")) else ("mcp-params", "client-info")
+
+
+def _call_fault(params: Message, contract: Contract) -> Fault:
     if not isinstance(params.get("name"), str):
-        return "mcp-params"
+        return "mcp-params", "name"
     if not isinstance(params.get("arguments", {}), dict):
-        return "mcp-params"
+        return "mcp-params", "arguments"
     if contract.version == "2025-11-25" and not isinstance(params.get("task", {}), dict):
-        return "mcp-params"
+        return "mcp-params", "task"
     allowed = _CALL_PARAMS | _CALL_EXTRA.get(contract.version, frozenset())
     if contract.profile == "strict" and not params.keys() <= allowed:
-        return "mcp-unknown-param"
-    return ""
+        return "mcp-unknown-param", ""
+    return _SOUND
 
 
-def _notification_fault(message: Message, contract: Contract) -> str:
+def _notification_fault(message: Message, contract: Contract) -> Fault:
     method, params = message["method"], message.get("params", {})
-    fits = True
+    trait = ""
     if method == "notifications/cancelled":
         absent = contract.version == "2025-11-25" and "requestId" not in params
-        fits = absent or is_token(params.get("requestId"))
-        fits = fits and isinstance(params.get("reason", ""), str)
+        if not (absent or is_token(params.get("requestId"))):
+            trait = "request-id"
+        elif not isinstance(params.get("reason", ""), str):
+            trait = "reason"
     elif method == "notifications/progress":
-        fits = is_token(params.get("progressToken")) and is_number(params.get("progress"))
-        fits = fits and is_number(params.get("total", 0))
-    return "" if fits else "mcp-params"
+        if not is_token(params.get("progressToken")):
+            trait = "progress-token"
+        elif not is_number(params.get("progress")):
+            trait = "progress"
+        elif not is_number(params.get("total", 0)):
+            trait = "total"
+    return ("mcp-params", trait) if trait else _SOUND
 
 
 def judge_message(
@@ -262,7 +283,7 @@ def _method_fault(message: Message, direction: Direction, version: Version) -> s
 
 def _params_fault(message: Message, direction: Direction, contract: Contract) -> str:
     request = direction == "client-to-server" and "id" in message
-    rule = _meta_fault(message, contract, request=request)
-    if rule or not request:
-        return rule or _notification_fault(message, contract)
-    return _request_fault(message, contract)
+    fault = _meta_fault(message, contract, request=request)
+    if not fault[0]:
+        fault = (_request_fault if request else _notification_fault)(message, contract)
+    return fault[0]

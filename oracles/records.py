@@ -19,6 +19,7 @@ __all__ = [
     "Rule",
     "Verdict",
     "make_finding",
+    "rule_of",
 ]
 
 Layer = Literal[
@@ -139,10 +140,12 @@ class ReplyVerdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One rule broken by one trace, or by a bundle of traces of one case.
+    """What a target did that it must not do, and what about its input brought it about.
 
-    ``signature`` is equal for equal faults: target family, oracle, rule, and what distinguishes
-    faults of that rule (error kind, divergence class), never anything of the input's accident.
+    ``effect`` is a rule of the oracles, with ``:KIND`` where a rule has kinds. ``deviation`` names
+    what is wrong with the input: that of the frame which the effect belongs to, ``none`` for a
+    sound one; of a crash, how the target ended. ``signature`` is equal for equal faults.
+    ``offending`` are the bytes that show it, raw.
     """
 
     oracle: str
@@ -150,14 +153,53 @@ class Finding:
     target: str
     signature: str
     summary: str
+    offending: bytes = b""
+
+    @property
+    def family(self) -> str:
+        """The family of the target, the first part of the signature."""
+        return self.signature.split("|")[0]
+
+    @property
+    def effect(self) -> str:
+        """The rule with its kind, the second part of the signature."""
+        return self.signature.split("|")[1]
+
+    @property
+    def deviation(self) -> str:
+        """What is wrong with the input, the last part of the signature."""
+        return self.signature.split("|", 2)[2]
+
+    def as_dict(self) -> dict[str, str]:
+        """Return its parts by name, without the bytes."""
+        return {
+            "oracle": self.oracle,
+            "rule": self.rule,
+            "target": self.target,
+            "effect": self.effect,
+            "deviation": self.deviation,
+            "signature": self.signature,
+            "summary": self.summary,
+        }
 
 
-def make_finding(oracle: str, rule: str, target: str, kind: str, summary: str) -> Finding:
-    """Make a finding whose signature is family, oracle, rule and kind.
+def rule_of(signature: str) -> str:
+    """Return the rule of a signature: its effect without a kind."""
+    return signature.split("|")[1].partition(":")[0]
+
+
+def make_finding(  # noqa: PLR0913, PLR0917 - the parts of a finding
+    oracle: str,
+    effect: str,
+    target: str,
+    deviation: str,
+    summary: str,
+    offending: bytes = b"",
+) -> Finding:
+    """Make a finding whose signature is family of the target, effect and deviation.
 
     The family of a target is its name up to the first ``/``: the reference gateway over ten
     parsers is one family, so that one fault of the gateway is one finding.
     """
-    family = target.partition("/")[0]
-    signature = "|".join(part for part in (family, oracle, rule, kind) if part)
-    return Finding(oracle, rule, target, signature, summary)
+    signature = f"{target.partition('/')[0]}|{effect}|{deviation}"
+    return Finding(oracle, effect.partition(":")[0], target, signature, summary, offending)

@@ -6,19 +6,28 @@ honest server may answer out of order; what remains unmatched was said to nobody
 
 from __future__ import annotations
 
-import json
-import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from wirefence.oracles.document import LongInteger, spell_integer
-from wirefence.oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, make_finding
-from wirefence.oracles.spellings import name_broken_rule
-from wirefence.strategies.contract import Contract
-from wirefence.strategies.records import Case
-from wirefence.targets.records import Trace
+from wirefence.oracles.evidence import (
+    Answer,
+    Evidence,
+    Owed,
+    Reply,
+    has_failed,
+    has_succeeded,
+    is_rejected,
+    list_responses,
+    member_of,
+    result_of,
+)
+from wirefence.oracles.records import Finding, FrameVerdict
+from wirefence.oracles.transcript_kinds import holds_message, list_offences
+from wirefence.oracles.value_text import describe_value
 
-__all__ = ["check_replies"]
+__all__ = ["UNUSABLE", "check_replies"]
+
+UNUSABLE = ("session-resync", "live-crash", "live-hang", "reply-missing")
+"""Rules of findings which say that a good request was not served."""
 
 _TELLTALE: dict[str, str] = {
     "initialize": "protocolVersion",
@@ -28,310 +37,241 @@ _TELLTALE: dict[str, str] = {
 }
 """A member that the result of each method must have: how a crossed reply is seen."""
 
-_Key = tuple[type, str | int]
-_SHOWN = 40
-"""Characters of a number: servers may answer with any."""
+_TRACEBACK = b"Traceback (most recent call last)"
 
 
-def check_replies(
-    case: Case,
-    judgement: Judgement,
-    trace: Trace,
-    said: Sequence[ReplyVerdict],
-    contract: Contract,
-) -> list[Finding]:
-    """Return findings on the replies of ``trace``; ``said`` is its stdout, line by line, as judged.
+def check_replies(evidence: Evidence) -> Iterator[Finding]:
+    """Yield findings on the replies of a session.
 
     Rules: ``reply-id``, ``reply-code``, ``reply-twice``, ``reply-to-notification``,
-    ``reply-to-rejected``, ``reply-missing``, ``session-resync`` (missing after a rejected frame),
-    ``act-missing`` (a call was answered with success and nothing ran) and ``reply-leak``.
+    ``reply-to-rejected``, ``reply-missing``, ``session-resync`` (missing after a rejected frame)
+    and ``reply-leak``; ``act-rejected`` and ``act-after-close`` where only a reply shows that a
+    call of another's server acted.
     """
-    answers: dict[_Key, list[ReplyVerdict]] = defaultdict(list)
-    nameless: list[ReplyVerdict] = []
-    for reply in _list_responses(said):
-        if reply.id is None:
-            nameless.append(reply)
-        else:
-            answers[type(reply.id), reply.id].append(reply)
-    found = [
-        *_check_owed_replies(judgement, trace, answers),
-        *_check_stray_replies(case.data, judgement, trace, answers),
-        *_check_nameless_replies(judgement, trace, nameless),
-        *_check_leaks(case, trace, _list_responses(said), contract),
+    for owed in evidence.owed:
+        yield from _check_owed(evidence, owed)
+    for answer in evidence.strays:
+        yield from _check_stray(evidence, answer)
+    yield from _check_nameless(evidence)
+    yield from _check_leaks(evidence)
+
+
+def _check_owed(evidence: Evidence, owed: Owed) -> Iterator[Finding]:
+    """Check the replies to a request that is owed one."""
+    if not owed.replies:
+        yield from _check_missing(evidence, owed.frame)
+        return
+    several = len(owed.replies) > 1
+    if several and owed.shared is None and not owed.twin:
+        text = f"{len(owed.replies)} replies to id {describe_value(owed.name)}"
+        raw = owed.replies[1].line
+        yield evidence.make_finding("reply", "reply-twice", owed.frame, text, raw)
+    elif several and owed.shared is not None and _count_results(owed.replies) > 1:
+        yield _charge_processed(evidence, owed.shared, owed.replies[-1])
+    # The error for a rejected frame may carry the same id and come first.
+    tried = owed.replies if owed.shared is not None and evidence.exact else owed.replies[:1]
+    wrong = [list(_check_reply(evidence, owed.frame, each)) for each in tried]
+    if all(wrong):
+        yield from wrong[0]
+
+
+def _count_results(replies: Iterable[Reply]) -> int:
+    return sum(each.verdict.is_result for each in replies)
+
+
+def _check_missing(evidence: Evidence, frame: FrameVerdict) -> Iterator[Finding]:
+    if evidence.ending != "open" or not evidence.served or _may_be_unread(evidence):
+        return  # another finding says so
+    before = [each for each in evidence.list_rejected() if each.start < frame.start]
+    if before and not frame.rule:
+        text = f"no reply to {frame.method} after a frame that breaks {before[-1].rule}"
+        yield evidence.make_finding("session", "session-resync", before[-1], text)
+    elif not (frame.rule and _is_lost_after(evidence, frame)):
+        limit = "" if evidence.exact else f" within {evidence.seconds:.1f} s"
+        text = f"no reply to {frame.method} at byte {frame.start}{limit}"
+        yield evidence.make_finding("reply", "reply-missing", frame, text)
+
+
+def _may_be_unread(evidence: Evidence) -> bool:
+    """Whether the missing reply may be there: badly written, or under the id of no request."""
+    if any(not each.owners for each in evidence.strays):
+        return True
+    offences = list_offences(evidence.lines, evidence.said, evidence.tail)
+    return any(holds_message(each.kind) for each in offences)
+
+
+def _is_lost_after(evidence: Evidence, frame: FrameVerdict) -> bool:
+    """Whether no good request behind a refused one was answered either."""
+    if not any(each.start < frame.start for each in evidence.list_rejected()):
+        return False
+    good = [
+        each for each in evidence.owed if not each.frame.rule and each.frame.start > frame.start
     ]
-    return list({each.signature: each for each in found}.values())
+    return bool(good) and not any(each.replies for each in good)
 
 
-def _list_responses(said: Iterable[ReplyVerdict]) -> list[ReplyVerdict]:
-    flat = [part for reply in said for part in (reply.members or (reply,))]
-    return [reply for reply in flat if reply.kind == "response" and not reply.rule]
+def _check_reply(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
+    """Check one reply to one request against what the judge expects of it."""
+    verdict, line = reply.verdict, reply.line
+    if not verdict.is_result:
+        yield from _check_error(evidence, frame, reply)
+    elif _is_refused(evidence, frame):
+        if (frame.reply == "error" and evidence.exact) or not has_failed(verdict):
+            yield _charge_success(evidence, frame, line)
+    elif not frame.rule and (telltale := _TELLTALE.get(frame.method, "")) not in (
+        "",
+        *result_of(verdict),
+    ):
+        text = f"a {frame.method} result without {telltale}"
+        yield evidence.make_finding("reply", "reply-id:crossed", frame, text, line)
 
 
-def _check_owed_replies(
-    judgement: Judgement, trace: Trace, answers: dict[_Key, list[ReplyVerdict]]
-) -> list[Finding]:
-    """Check the answers to every request that is owed one."""
-    found = []
-    ran = {effect.action for effect in trace.effects}
-    rejected_before = False
-    for frame in judgement.frames:
-        rejected_before |= _is_rejected(frame)
-        if not _is_owed(frame):
-            continue
-        for request in frame.members or (frame,):
-            for name in request.ids:
-                got = answers.get((type(name), name), [])
-                if not got and trace.ending == "open":
-                    found.append(
-                        _report_missing_reply(trace, frame, after_rejection=rejected_before)
-                    )
-                shared = len(got) > 1 and _is_id_reused(judgement, name)
-                if len(got) > 1 and not shared and not _given_away(judgement, answers, name):
-                    summary = f"id {_show_value(name)} has {len(got)} replies"
-                    found.append(_make_finding(trace, "reply-twice", "", summary))
-                found += _check_answers(trace, request, got if shared else got[:1], ran)
-    return found
+def _is_refused(evidence: Evidence, frame: FrameVerdict) -> bool:
+    """Whether a result is no answer to a frame.
 
-
-def _check_answers(
-    trace: Trace, request: FrameVerdict, got: Sequence[ReplyVerdict], ran: set[str]
-) -> list[Finding]:
-    """What is wrong with the answer to a request, which may be any of several.
-
-    The error for a rejected frame may carry the same id and come first.
+    Another's server may serve methods that the contract does not know, and declare its tools more
+    richly than the judge can read.
     """
-    wrong = [_check_answer(trace, request, each, ran) for each in got]
-    return wrong[0] if wrong and all(wrong) else []
+    if not frame.rule or frame.rule in evidence.waived:
+        return False
+    return evidence.exact or frame.rule != "mcp-method"
 
 
-def _is_owed(frame: FrameVerdict) -> bool:
-    return bool(frame.ids) and frame.reply in ("result", "error", "either")
+def _charge_success(evidence: Evidence, frame: FrameVerdict, line: bytes) -> Finding:
+    text = f"{frame.method} breaks {frame.rule}: expected an error, got a result"
+    acted = frame.method == "tools/call" and not evidence.exact
+    oracle, effect = ("non-action", "act-rejected") if acted else ("reply", "reply-code:result")
+    return evidence.make_finding(oracle, effect, frame, text, line)
 
 
-def _is_loose(frame: FrameVerdict) -> bool:
-    """Whether it is a batch whose members may be answered one by one, though it has bad ones."""
-    return _is_rejected(frame) and bool(frame.members)
+def _check_error(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
+    code, line = describe_value(reply.verdict.code), reply.line
+    if frame.reply == "result" and frame.kind == "request":
+        # Beside a control session it is told from the difference to that.
+        if evidence.exact or evidence.control is None:
+            before = [each for each in evidence.list_rejected() if each.start < frame.start]
+            text = f"error {code} for a good {frame.method}"
+            about = before[-1] if before and evidence.exact else frame
+            yield evidence.make_finding("reply", "reply-code:refused", about, text, line)
+    elif evidence.exact and frame.code and reply.verdict.code != frame.code:
+        text = f"wrong error code: expected {frame.code}, got {code}"
+        yield evidence.make_finding("reply", "reply-code", frame, text, line)
 
 
-def _is_rejected(frame: FrameVerdict) -> bool:
-    return frame.reply == "optional-error"
+def _check_stray(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
+    """Check replies with an id that no request has which is owed one."""
+    owners = answer.owners
+    if owners and evidence.is_ambiguous(owners[0]):
+        return
+    if any(is_rejected(each) and each.members for each in owners):
+        return  # a batch with bad members under spec: each may be answered by itself
+    results = [each for each in answer.replies if each.verdict.is_result]
+    line = (results or answer.replies)[0].line
+    if not owners:
+        rejected = evidence.list_rejected()
+        missing = any(not each.replies for each in evidence.owed)
+        about = rejected[0] if rejected and not missing else None
+        text = f"a reply to id {answer.name}, which no request has"
+        yield evidence.make_finding("reply", "reply-id:unknown", about, text, line)
+    elif results:
+        yield _charge_processed(evidence, owners[0], results[0])
+    elif evidence.exact:
+        yield from _check_codes(evidence, answer)
+    elif not is_rejected(owners[0]):
+        text = f"an error for id {answer.name}, which is only a part of an accepted message"
+        yield evidence.make_finding("reply", "reply-id:hidden", owners[0], text, line)
 
 
-def _is_id_reused(judgement: Judgement, name: str | int) -> bool:
-    """Whether a rejected frame used the id as well: its error may then carry the same id."""
-    return any(
-        _is_rejected(frame) and any(type(i) is type(name) and i == name for i in frame.ids)
-        for frame in judgement.frames
-    )
+def _charge_processed(evidence: Evidence, owner: FrameVerdict, reply: Reply) -> Finding:
+    """Return the finding for a frame that must be rejected and got a result."""
+    what = f"a frame that breaks {owner.rule}" if owner.rule else "text within an accepted frame"
+    text = f"a result for {what}"
+    if evidence.exact:
+        return evidence.make_finding("reply", "reply-to-rejected", owner, text, reply.line)
+    if owner.rule == "life-closed":
+        return evidence.make_finding("non-action", "act-after-close", owner, text, reply.line)
+    calls = owner.method in ("tools/call", "") or owner.accepted
+    if calls and has_succeeded(reply.verdict):
+        return evidence.make_finding("non-action", "act-rejected", owner, text, reply.line)
+    return evidence.make_finding("reply", "reply-to-rejected", owner, text, reply.line)
 
 
-def _given_away(
-    judgement: Judgement, answers: dict[_Key, list[ReplyVerdict]], name: str | int
-) -> bool:
-    """Whether one of several replies may be that of a request with the same id of another type."""
-    owed = (other for frame in judgement.frames if _is_owed(frame) for other in frame.ids)
-    return any(
-        type(other) is not type(name)
-        and _spell_id(other) == _spell_id(name)
-        and (type(other), other) not in answers
-        for other in owed
-    )
+def _check_codes(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
+    late = [frame for frame in answer.owners if frame.rule == "life-closed"]
+    codes = {frame.code for frame in answer.owners if frame not in late}
+    wrong = [each for each in answer.replies if each.verdict.code not in codes]
+    if not wrong:
+        return
+    owner, line = answer.owners[0], wrong[0].line
+    if late:
+        text = "an answer after the close"
+        yield evidence.make_finding("reply", "reply-to-rejected", late[0], text, line)
+    else:
+        got = describe_value(wrong[0].verdict.code)
+        text = f"wrong error code: expected {owner.code}, got {got}"
+        yield evidence.make_finding("reply", "reply-code", owner, text, line)
 
 
-def _report_missing_reply(trace: Trace, frame: FrameVerdict, *, after_rejection: bool) -> Finding:
-    rule = "session-resync" if after_rejection else "reply-missing"
-    kind = frame.method if not after_rejection else ""
-    return _make_finding(trace, rule, kind, f"no reply to {frame.method} at byte {frame.start}")
-
-
-def _check_answer(
-    trace: Trace, frame: FrameVerdict, reply: ReplyVerdict, ran: set[str]
-) -> list[Finding]:
-    """Check one answer to one request against what the judge expects of it."""
-    if not reply.is_result:
-        return _check_error_answer(trace, frame, reply)
-    result = _result_of(reply)
-    failed = result.get("isError") is True
-    if frame.reply == "error" or (frame.reply == "either" and not failed):
-        return [
-            _make_finding(
-                trace, "reply-code", f"{frame.rule} result", "a result for a refused request"
-            )
-        ]
-    telltale = _TELLTALE.get(frame.method)
-    if telltale and telltale not in result:
-        return [
-            _make_finding(
-                trace, "reply-id", "crossed", f"a {frame.method} result without {telltale}"
-            )
-        ]
-    if not failed and any(_action_of(call.arguments) not in ran for call in frame.calls):
-        summary = "answered with success, but nothing ran"
-        return [make_finding("non-action", "act-missing", trace.target, "", summary)]
-    return []
-
-
-def _check_error_answer(trace: Trace, frame: FrameVerdict, reply: ReplyVerdict) -> list[Finding]:
-    if frame.reply == "result":
-        return [
-            _make_finding(
-                trace, "reply-code", "error for a good request", f"error {_show_code(reply)}"
-            )
-        ]
-    if frame.code and reply.code != frame.code:
-        kind = f"{frame.rule} {_show_code(reply)}"
-        return [
-            _make_finding(
-                trace, "reply-code", kind, f"{_show_code(reply)} where {frame.code} is due"
-            )
-        ]
-    return []
-
-
-def _action_of(arguments: dict[str, object]) -> object:
-    return arguments.get("action")
-
-
-def _member_of(reply: ReplyVerdict, name: str) -> object:
-    return reply.value.get(name) if isinstance(reply.value, dict) else None
-
-
-def _result_of(reply: ReplyVerdict) -> dict[str, object]:
-    result = _member_of(reply, "result")
-    return result if isinstance(result, dict) else {}
-
-
-def _check_stray_replies(
-    data: bytes,
-    judgement: Judgement,
-    trace: Trace,
-    answers: dict[_Key, list[ReplyVerdict]],
-) -> list[Finding]:
-    """Check answers whose id no accepted request has."""
-    owed = {(type(i), i) for f in judgement.frames if _is_owed(f) for i in f.ids}
-    found = []
-    for key, got in answers.items():
-        if key in owed:
-            continue
-        owners = _find_owners(data, judgement, key[1])
-        if any(_is_loose(frame) for frame in owners):
-            continue
-        late = [frame for frame in owners if frame.rule == "life-closed"]
-        codes = {frame.code for frame in owners if frame not in late}
-        frame = owners[0] if owners else None
-        if frame is None:
-            found.append(
-                _make_finding(trace, "reply-id", "unknown", f"a reply to id {_show_value(key[1])}")
-            )
-        elif any(reply.is_result for reply in got):
-            summary = f"a result for a frame that breaks {frame.rule}"
-            found.append(
-                _make_finding(trace, "reply-to-rejected", _name_broken_rule(data, frame), summary)
-            )
-        elif not (wrong := [reply for reply in got if reply.code not in codes]):
-            continue
-        elif late:
-            found.append(
-                _make_finding(trace, "reply-to-rejected", "life-closed", "answered after the close")
-            )
-        else:
-            kind = f"{_name_broken_rule(data, frame)} {_show_code(wrong[0])}"
-            found.append(_make_finding(trace, "reply-code", kind, f"{frame.code} is due"))
-    return found
-
-
-def _name_broken_rule(data: bytes, frame: FrameVerdict) -> str:
-    return name_broken_rule(frame.rule, data[frame.start : frame.end].removesuffix(b"\n"))
-
-
-def _find_owners(data: bytes, judgement: Judgement, name: str | int) -> list[FrameVerdict]:
-    """The rejected frames that hold an id: by what the judge read, else by how it is spelled.
-
-    A number anywhere in a frame is no id: frames that are rejected are full of numbers.
-    """
-    found = [
-        frame
-        for frame in judgement.frames
-        if any(type(i) is type(name) and i == name for i in frame.ids)
-    ]
-    if found:
-        return found
-    text = json.dumps(name, ensure_ascii=False) if isinstance(name, str) else spell_integer(name)
-    spelled = re.escape(text.encode("utf-8", "surrogatepass"))
-    member = re.compile(rb'"id"\s*:\s*%b(?![0-9.eE])' % spelled, re.IGNORECASE)
-    rejected = (frame for frame in judgement.frames if not frame.accepted)
-    return [frame for frame in rejected if member.search(data, frame.start, frame.end)]
-
-
-def _spell_id(name: str | int) -> str:
-    return name if isinstance(name, str) else spell_integer(name)
-
-
-def _show_value(value: str | int | LongInteger) -> str:
-    """An id or a code for people; Python refuses to write numbers of thousands of digits."""
-    if isinstance(value, str):
-        return repr(value)
-    text = spell_integer(value)
-    return text if len(text) <= _SHOWN else f"an integer of {len(text):,} characters"
-
-
-def _show_code(reply: ReplyVerdict) -> str:
-    return _show_value(reply.code or 0)
-
-
-def _check_nameless_replies(
-    judgement: Judgement, trace: Trace, nameless: Sequence[ReplyVerdict]
-) -> list[Finding]:
+def _check_nameless(evidence: Evidence) -> Iterator[Finding]:
     """Check error replies with a null id: at most one for each rejected frame, with its code."""
-    rejected = [frame for frame in judgement.frames if _is_rejected(frame)]
-    if any(map(_is_loose, rejected)):
-        return []
-    if len(nameless) > len(rejected):
-        silent = any(frame.kind == "notification" for frame in judgement.frames)
-        rule = "reply-to-notification" if silent else "reply-id"
-        return [_make_finding(trace, rule, "null id", "an error reply with no frame to blame")]
-    codes = {frame.code for frame in rejected}
-    wrong = sorted({_show_code(reply) for reply in nameless if reply.code not in codes})
-    rules = "+".join(sorted({frame.rule for frame in rejected}))
-    return [_make_finding(trace, "reply-code", f"{rules} {code}", f"code {code}") for code in wrong]
+    rejected, nameless = evidence.list_rejected(), evidence.nameless
+    if not nameless or any(each.members for each in rejected):
+        return
+    surplus = len(nameless) - len(rejected)
+    usual = evidence.control is not None and bool(evidence.control.nameless)
+    if not rejected or usual or (evidence.exact and surplus > 0):
+        text, raw = "an error reply that answers no request", nameless[0].line
+        effect, about = _name_nameless(evidence, surplus)
+        yield evidence.make_finding("reply", effect, None if usual else about, text, raw)
+    elif evidence.exact:
+        codes = {frame.code for frame in rejected}
+        for each in [each for each in nameless if each.verdict.code not in codes][:1]:
+            text = f"wrong error code: got {describe_value(each.verdict.code)}"
+            yield evidence.make_finding("reply", "reply-code", rejected[0], text, each.line)
 
 
-def _check_leaks(
-    case: Case, trace: Trace, said: Sequence[ReplyVerdict], contract: Contract
-) -> list[Finding]:
-    """Look for what no reply may hold: the token, a traceback, the action name of any frame."""
-    out = trace.stdout
-    found = []
-    # A client may name its request after the token, and then hears that id again.
-    ids = [reply.id for reply in said if isinstance(reply.id, str)]
-    echoed = sum(each.count(contract.token) for each in ids)
-    if out.count(contract.token.encode()) > echoed:
-        found.append(
-            _make_finding(trace, "reply-leak", "token", "the operator's token is on stdout")
-        )
-    if b"Traceback (most recent call last)" in out:
-        found.append(_make_finding(trace, "reply-leak", "traceback", "a traceback is on stdout"))
-    errors = "\n".join(_iterate_strings([_member_of(reply, "error") for reply in said]))
-    if any(frame.nonce and frame.nonce in errors for frame in case.frames):
-        found.append(
-            _make_finding(trace, "reply-leak", "action", "an error reply repeats an action name")
-        )
-    return found
+def _name_nameless(evidence: Evidence, surplus: int) -> tuple[str, FrameVerdict | None]:
+    """Return the effect of so many errors too many, and the frame that they are about."""
+    late = next((each for each in evidence.frames if each.rule == "life-closed"), None)
+    if late is not None:
+        return "reply-to-rejected", late
+    silent = [each for each in evidence.frames if each.kind == "notification" and each.accepted]
+    if evidence.exact and surplus == len(silent):
+        return "reply-to-notification", None
+    rejected = evidence.list_rejected()
+    return "reply-id:null", rejected[0] if rejected else None
 
 
-def _iterate_strings(value: object) -> Iterator[str]:
-    """Every string in a value, names included; numbers may be too long for Python to spell."""
-    waiting = [value]
+def _check_leaks(evidence: Evidence) -> Iterator[Finding]:
+    """Look for what no reply may hold: a secret, a traceback, the action name of any frame."""
+    said = [each for verdict in evidence.said for each in list_responses(verdict)]
+    # A client may name its request after the secret, and then hears that id again.
+    ids = [each.id for each in said if isinstance(each.id, str)]
+    for secret in evidence.secrets:
+        echoed = sum(each.count(secret) for each in ids)
+        raw = secret.encode()
+        if sum(line.count(raw) for line in (*evidence.lines, evidence.tail)) > echoed:
+            text = "the operator's token is on stdout"
+            yield evidence.make_finding("reply", "reply-leak:token", None, text)
+    leak = next((x for x in (*evidence.lines, evidence.tail) if _TRACEBACK in x), b"")
+    if leak:
+        text = "a traceback is on stdout"
+        yield evidence.make_finding("reply", "reply-leak:traceback", None, text, leak)
+    errors = _join_strings([member_of(each, "error") for each in said])
+    if any(name in errors for name in evidence.names):
+        text = "an error reply repeats an action name"
+        yield evidence.make_finding("reply", "reply-leak:action", None, text)
+
+
+def _join_strings(values: Sequence[object]) -> str:
+    """Every string in some values, names included; numbers may be too long for Python to spell."""
+    waiting, found = list(values), list[str]()
     while waiting:
         each = waiting.pop()
         if isinstance(each, str):
-            yield each
+            found.append(each)
         elif isinstance(each, dict):
             waiting += [*each, *each.values()]
         elif isinstance(each, list):
             waiting += each
-
-
-def _make_finding(trace: Trace, rule: str, kind: str, summary: str) -> Finding:
-    oracle = "session" if rule.startswith("session") else "reply"
-    return make_finding(oracle, rule, trace.target, kind, summary)
+    return "\n".join(found)

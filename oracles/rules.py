@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wirefence.oracles.records import Layer, Rule
 
-__all__ = ["BY_ID", "ORACLE_RULES", "RULES", "render_rules"]
+__all__ = ["BY_ID", "ORACLE_OF", "ORACLE_RULES", "RULES", "render_rules"]
 
 _STRICT = ("strict",)
 _CODES: dict[Layer, int] = {
@@ -145,6 +145,9 @@ ORACLE_RULES: dict[str, dict[str, str]] = {
     },
 }
 """The rules of the oracles: what must not be seen of a target."""
+
+ORACLE_OF: dict[str, str] = {rule: name for name, rules in ORACLE_RULES.items() for rule in rules}
+"""The oracle of each of its rules."""
 
 BY_ID: dict[str, Rule] = {rule.id: rule for rule in RULES}
 

@@ -6,10 +6,13 @@ session that never saw the frame; no knowledge of the target's insides is needed
 
 from __future__ import annotations
 
-from wirefence.oracles.effects import same_arguments
-from wirefence.oracles.records import Finding, Judgement, make_finding
+from collections.abc import Iterator
+
+from wirefence.oracles.arguments import same_arguments
+from wirefence.oracles.evidence import Evidence, Reply, has_failed, is_rejected, result_of
+from wirefence.oracles.records import Call, Finding, Judgement
+from wirefence.oracles.value_text import describe_value
 from wirefence.strategies.records import Case, Frame
-from wirefence.targets.records import Effect, Trace
 
 __all__ = ["check_state", "control_of"]
 
@@ -21,26 +24,65 @@ def control_of(case: Case, judgement: Judgement) -> Case | None:
     a rejected one may leave something (under ``spec`` the good members of a batch with bad ones).
     """
     frames = judgement.frames
-    if any(frame.reply == "optional-error" and frame.calls for frame in frames):
+    if any(is_rejected(frame) and frame.calls for frame in frames):
         return None
-    first = next((i for i, f in enumerate(frames) if f.reply == "optional-error"), len(frames))
+    first = next((i for i, f in enumerate(frames) if is_rejected(f)), len(frames))
     if not any(frame.accepted for frame in frames[first:]):
         return None
     data = case.data
-    kept = tuple(
-        Frame(data[frame.start : frame.end]) for frame in frames if frame.reply != "optional-error"
-    )
+    kept = tuple(Frame(data[frame.start : frame.end]) for frame in frames if not is_rejected(frame))
     return Case(kept, version=case.version, direction=case.direction)
 
 
-def check_state(trace: Trace, control: Trace) -> list[Finding]:
-    """Return a finding if the effects of a session differ from those of its control session."""
-    seen, expected = trace.effects, control.effects
+def check_state(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if a session differs from its control session.
+
+    What the rejected frames did themselves is no difference of state: other rules say so.
+    """
+    control = evidence.control
+    if control is None:
+        return
+    rejected = evidence.list_rejected()
+    about = rejected[0] if rejected else None
+    if difference := _compare_effects(evidence, control):
+        yield evidence.make_finding("session", "session-state", about, difference)
+    for name, reply in evidence.results.items():
+        known = control.results.get(name)
+        if known and (difference := _describe_difference(reply, known)):
+            text = f"{difference}; without the rejected frame: {known.line!r}"
+            yield evidence.make_finding("session", "session-state", about, text, reply.line)
+            return
+
+
+def _compare_effects(evidence: Evidence, control: Evidence) -> str:
+    """Return how the effects of granted calls differ; ``""`` where they are the same.
+
+    A session that ended early is no news here.
+    """
+    seen, expected = evidence.done, control.done
+    if not evidence.exact or evidence.ending != "open" or len(seen) > len(expected):
+        return ""
     if len(seen) == len(expected) and all(map(_acted_alike, seen, expected)):
-        return []
-    summary = f"{len(seen)} effects, {len(expected)} without the rejected frames"
-    return [make_finding("session", "session-state", trace.target, "", summary)]
+        return ""
+    return f"{len(seen)} effects, {len(expected)} without the rejected frames"
 
 
-def _acted_alike(one: Effect, other: Effect) -> bool:
+def _acted_alike(one: object, other: object) -> bool:
+    assert isinstance(one, Call)
+    assert isinstance(other, Call)
     return one.tool == other.tool and same_arguments(one.arguments, other.arguments)
+
+
+def _describe_difference(seen: Reply, known: Reply) -> str:
+    """Return how a reply differs from that of the control session; ``""`` where it does not."""
+    reply, control = seen.verdict, known.verdict
+    if reply.is_result != control.is_result:
+        return "a result" if reply.is_result else f"error {describe_value(reply.code)}"
+    if not reply.is_result:
+        return f"error {describe_value(reply.code)}" if reply.code != control.code else ""
+    one, other = result_of(reply), result_of(control)
+    if one.get("protocolVersion") != other.get("protocolVersion"):
+        return f"version {describe_value(one.get('protocolVersion'))}"
+    if has_failed(reply) != has_failed(control):
+        return "the tool failed" if has_failed(reply) else "the tool succeeded"
+    return "other members" if one.keys() != other.keys() else ""

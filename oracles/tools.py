@@ -9,7 +9,7 @@ from wirefence.oracles.message import is_integer, is_number
 from wirefence.oracles.records import Call
 from wirefence.strategies.contract import Argument, Contract
 
-__all__ = ["call_fault"]
+__all__ = ["call_fault", "fits_argument"]
 
 _TOKEN = "wirefence/token"  # noqa: S105 - the name of a member, not a secret
 
@@ -37,7 +37,7 @@ def call_fault(
         return "tool-unknown", None
     declared = {argument.name for argument in tool.arguments}
     for argument in tool.arguments:
-        if not _fits_argument(argument, arguments):
+        if not fits_argument(argument, arguments):
             return "tool-arguments", None
     if contract.profile == "strict" and not arguments.keys() <= declared:
         return "tool-unknown-argument", None
@@ -49,7 +49,8 @@ def call_fault(
     return "", Call(name, {key: arguments[key] for key in arguments if key in declared})
 
 
-def _fits_argument(argument: Argument, arguments: dict[str, Any]) -> bool:
+def fits_argument(argument: Argument, arguments: dict[str, Any]) -> bool:
+    """Whether the arguments of a call have one that fits its declaration."""
     if argument.name not in arguments:
         return not argument.required
     value = arguments[argument.name]

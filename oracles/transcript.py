@@ -6,13 +6,14 @@ it; one stray byte there is a message that the peer will misread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from wirefence.oracles.deviation_table import NONE
+from wirefence.oracles.evidence import Evidence
 from wirefence.oracles.records import Finding, ReplyVerdict, make_finding
 from wirefence.oracles.transcript_kinds import list_offences
-from wirefence.targets.records import Trace
 
-__all__ = ["check_transcript", "lines_of"]
+__all__ = ["check_transcript", "find_offences", "lines_of"]
 
 _SHOWN = 80
 
@@ -22,19 +23,34 @@ def lines_of(stdout: bytes) -> list[bytes]:
     return stdout.split(b"\n")[:-1]
 
 
-def check_transcript(trace: Trace, said: Sequence[ReplyVerdict]) -> list[Finding]:
-    """Return a finding for each kind of offence on stdout, with the first offending bytes.
+def check_transcript(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding for each kind of offence on stdout, with the first offending bytes.
 
-    ``said`` holds the verdict on each line of :func:`lines_of`. Rules: ``out-not-json``,
-    ``out-not-message`` and ``out-unterminated``. Kinds: those of
+    Rules: ``out-not-json``, ``out-not-message`` and ``out-unterminated``. Kinds: those of
     :data:`oracles.transcript_kinds.KINDS`, and for ``out-not-message`` the rule that is broken.
+    What a server prints is named by what it is, never by what was sent: its deviation is ``none``.
     """
-    tail = trace.stdout[trace.stdout.rfind(b"\n") + 1 :]
+    # Another's server may extend the protocol by methods.
+    said = [
+        v if evidence.exact or v.rule != "mcp-method" else ReplyVerdict("", v.kind)
+        for v in evidence.said
+    ]
+    yield from find_offences(evidence.target, evidence.lines, said, evidence.tail)
+
+
+def find_offences(
+    target: str, lines: Sequence[bytes], said: Sequence[ReplyVerdict], tail: bytes
+) -> list[Finding]:
+    """Return a finding for each kind of offence in a transcript.
+
+    ``said`` holds the verdict on each of ``lines``; ``tail`` is what stands behind the last LF.
+    """
     if not tail and not any(verdict.rule for verdict in said):
         return []
     found: dict[str, Finding] = {}
-    for rule, kind, raw in list_offences(lines_of(trace.stdout), said, tail):
-        each = make_finding("transcript", rule, trace.target, kind, _show_bytes(raw))
+    for rule, kind, raw in list_offences(lines, said, tail):
+        effect = f"{rule}:{kind.replace(' ', '-')}"
+        each = make_finding("transcript", effect, target, NONE, _show_bytes(raw), raw)
         found.setdefault(each.signature, each)
     return list(found.values())
 

@@ -34,7 +34,7 @@ def _format_shares(figures: CoverageProgress) -> list[str]:
 def as_json(end: Finished, found: Sequence[Found]) -> str:
     """Return one JSON object."""
     content = {
-        "found": [{"path": each.path, **asdict(each.finding)} for each in found],
+        "found": [{"path": each.path, **each.finding.as_dict()} for each in found],
         "new": end.found,
         "reason": end.reason,
         "seconds": round(end.seconds, 3),

@@ -200,7 +200,7 @@ def as_json(end: Finished, found: Iterable[Found]) -> str:
     """Return the report as one JSON object."""
     content = {
         "found": [
-            {"path": each.path, **asdict(each.finding), "damage": each.case.damages()}
+            {"path": each.path, **each.finding.as_dict(), "damage": each.case.damages()}
             for each in found
         ],
         "new": end.found,

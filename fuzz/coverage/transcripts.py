@@ -14,11 +14,10 @@ from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.fuzz.examination.plan import load_known_quirks
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding
-from wirefence.oracles.transcript import check_transcript, lines_of
+from wirefence.oracles.transcript import find_offences, lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.records import VERSIONS, Case
 from wirefence.targets.parsers.configs import BY_NAME
-from wirefence.targets.records import Trace
 
 __all__ = ["READERS", "TranscriptCheck"]
 
@@ -49,7 +48,8 @@ class TranscriptCheck:
         kinds: list[tuple[int, tuple[str, ...]]] = []
         for version in VERSIONS:
             said = [judge_reply(line, version) for line in lines_of(data)]
-            found = check_transcript(Trace("transcript", data, ()), said)
+            tail = data[data.rfind(b"\n") + 1 :]
+            found = find_offences("transcript", lines_of(data), said, tail)
             kinds.append((len(found), tuple(sorted({each.rule or each.kind for each in said}))))
         self.note(tuple(kinds))
         self.valid += not any(each.startswith(("json", "utf8")) for each in kinds[0][1])

@@ -7,22 +7,20 @@ the fault again from the file alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
-from wirefence.fuzz.crashes.bucket import Refusal, sort
 from wirefence.fuzz.crashes.git import Repository
 from wirefence.fuzz.crashes.render import as_index, shorten_text
 from wirefence.fuzz.crashes.replay import STILL, replay_reproducer
 from wirefence.fuzz.crashes.rerun import CaseRunners, make_subject
+from wirefence.fuzz.crashes.selection import Refusal, select_findings
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.atomic_write import write_atomically
 from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.status import is_fixed, is_moved_aside
 from wirefence.fuzz.store.store import Store
 from wirefence.oracles.records import Finding
-from wirefence.strategies.records import Case
-from wirefence.targets.errors import TargetError
 
 __all__ = ["Refusal", "commit_reproducers", "list_waiting", "select_for_commit", "write_index"]
 
@@ -36,29 +34,12 @@ def select_for_commit(
 ) -> tuple[list[Entry], list[Refusal]]:
     """Divide findings into those to commit, one for each fault, and those refused.
 
-    Refused: known signatures, further symptoms of a fault that is known or selected (unless
+    Refused: known signatures, further findings of a fault that is known or selected (unless
     ``each``), and findings that do not show in a fresh process. Of a ``fixed`` reproducer only the
-    same bytes are refused. Give minimized findings: the cause of others cannot be determined.
+    same bytes are refused. Give minimized findings: others may be wrong in several ways.
     """
-    with ExitStack() as stack:
-        kept: dict[str, CaseRunners] = {}
-
-        def run(entry: Entry, cases: Sequence[Case]) -> Sequence[Collection[Finding]]:
-            try:
-                subject = make_subject(entry.metadata)
-                key = repr(subject)
-                if key not in kept:
-                    kept[key] = stack.enter_context(CaseRunners(subject, patience=patience))
-                return kept[key].run_cases(cases)
-            except (UsageError, TargetError):  # what cannot be run is refused later
-                return [[] for _ in cases]
-
-        return sort(
-            entries,
-            known,
-            lambda entry: _replay_in_fresh_process(entry, patience),
-            None if each else run,
-        )
+    show = partial(_replay_in_fresh_process, patience=patience)
+    return select_findings(entries, known, show, each=each)
 
 
 def _replay_in_fresh_process(entry: Entry, patience: float) -> Collection[Finding] | str:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from wirefence.fuzz.crashes.deviation_guard import DeviationGuard
 from wirefence.fuzz.crashes.rerun import CaseRunners, make_subject
 from wirefence.fuzz.crashes.same import PARSERS, same
 from wirefence.fuzz.errors import UsageError
@@ -39,6 +40,9 @@ __all__ = ["LIMIT", "MinimizeLimits", "MinimizeResult", "minimize_reproducer"]
 
 LIMIT = 5_000
 """Inputs that one reduction may run: ten times what a frame of a kilobyte needs."""
+
+_NO_SESSION = ("agreement", "compare", "client")
+"""Oracles whose findings are not about the frames of a session."""
 
 _RECORDING_OPTIONS = {"attack", "cause"}
 """Options of the gate that define how a case is made; its bytes then only record one run."""
@@ -94,7 +98,8 @@ class _Session:
     """One reproducer being reduced: what must be kept, and the best case so far.
 
     ``split`` is the summary of a divergence, which names the parsers that show it here. They are no
-    part of the fault, but an input that other parsers take is no smaller form.
+    part of the fault, but an input that other parsers take is no smaller form. ``guard`` rules out
+    inputs with which more is wrong.
     """
 
     entry: Entry
@@ -106,12 +111,17 @@ class _Session:
     deadline: float | None = None
     cuts_of: Callable[[bytes], Cuts] = without_pauses
     split: str = ""
+    guard: DeviationGuard | None = None
     best: Case = field(init=False)
     executions: int = 0
     saved: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.best = self.entry.case
+        metadata = self.entry.metadata
+        if metadata.oracle not in _NO_SESSION and self.best.direction == "client-to-server":
+            spec = metadata.target.endswith("/spec") or metadata.options.get("profile") == "spec"
+            self.guard = DeviationGuard.of(self.best, "spec" if spec else "strict")
 
     def make_case(self, data: bytes, cuts: Cuts) -> Case:
         return case_from_bytes(
@@ -135,9 +145,13 @@ class _Session:
 
     def keeps_many(self, batch: Sequence[bytes]) -> list[bool]:
         cases = [self.make_case(data, self.cuts_of(data)) for data in batch]
+        fit = [self.guard is None or self.guard.permits(case) for case in cases]
+        some = [case for case, good in zip(cases, fit, strict=True) if good]
         if self.living is None:
-            return [hit is not None for hit in self.run_cases(cases)]
-        return self._keep_first(self.living, cases)
+            kept = iter([hit is not None for hit in self.run_cases(some)])
+        else:
+            kept = iter(self._keep_first(self.living, some) if some else ())
+        return [good and next(kept) for good in fit]
 
     def _keep_first(self, living: WarmServer, cases: Sequence[Case]) -> list[bool]:
         """Return whether each case may keep the finding; the first that does was run in a fresh

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wirefence.fuzz.examination.examiner import Examiner, agrees_with_judge, make_reading
 from wirefence.oracles.agreement import effect_of, make_disagreement, name_cause
@@ -56,12 +56,8 @@ def same(wanted: Finding) -> Callable[[Finding], bool]:
 def elsewhere(wanted: Finding) -> Callable[[Finding], bool]:
     """A test for findings of the same fault in any target."""
     tail = wanted.signature.partition("|")[2]
-    test = same(_signed(wanted, tail))
-    return lambda found: test(_signed(found, found.signature.partition("|")[2]))
-
-
-def _signed(found: Finding, signature: str) -> Finding:
-    return Finding(found.oracle, found.rule, found.target, signature, found.summary)
+    test = same(replace(wanted, signature=tail))
+    return lambda found: test(replace(found, signature=found.signature.partition("|")[2]))
 
 
 def _split(signature: str) -> tuple[str, frozenset[str]]:

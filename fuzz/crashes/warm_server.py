@@ -118,7 +118,7 @@ class WarmServer:
             prepared.trial.number
             for some in together
             for prepared, seen in warm.screen_trials(some, late, hasty=True)
-            if any(self._wanted(each.finding) for each in judge_trial(prepared, seen, facts))
+            if any(self._wanted(each) for each in judge_trial(prepared, seen, facts))
         }
         return [None if each is None else each.trial.number in shown for each in made]
 
@@ -136,7 +136,7 @@ class WarmServer:
         if not opening and case.version != STATELESS:
             return None
         trial = Trial("replay", "replay", "after", made, opening, number=number, warm=True)
-        return PreparedTrial(trial, prepared.judgement, prepared.owed)
+        return PreparedTrial(trial, prepared.judgement, prepared.owed, contract)
 
 
 def _replace_ids(data: bytes, number: int) -> bytes:

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from wirefence.fuzz.examination.events import Tally
 from wirefence.oracles.agreement import ANY_VALUE, Reading, check_agreement
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.effects import check_non_action
-from wirefence.oracles.liveness import check_liveness
+from wirefence.oracles.evidence import Evidence
 from wirefence.oracles.records import Finding, FrameVerdict, Judgement, ReplyVerdict, Verdict
-from wirefence.oracles.replies import check_replies
 from wirefence.oracles.session import close_judgement, judge_session
-from wirefence.oracles.state import check_state, control_of
+from wirefence.oracles.session_findings import judge_evidence
+from wirefence.oracles.state import control_of
+from wirefence.oracles.trace_evidence import read_trace
 from wirefence.oracles.traits import find_traits
-from wirefence.oracles.transcript import check_transcript, lines_of
+from wirefence.oracles.transcript import lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.contract import Contract, Policy, Profile
 from wirefence.strategies.records import Case
@@ -164,25 +164,26 @@ class Examiner:
         self, case: Case, target: GatewayTarget, judgement: Judgement
     ) -> tuple[Trace, list[Finding]]:
         """Run a case through one gateway; ``judgement`` is that of policy ``continue``."""
-        contract, strict = target.make_contract(case), target.profile == "strict"
+        contract = target.make_contract(case)
         if target.policy == "close":
             judgement = close_judgement(judgement)
         trace = run_case(target.name, target.factory, case, contract)
         self._count_gateway(target, judgement, len(trace.effects))
-        said = [judge_reply(line, case.version) for line in lines_of(trace.stdout)]
-        found = [
-            *check_non_action(case.data, judgement, trace),
-            *check_replies(case, judgement, trace, said, contract),
-            *check_transcript(trace, said),
-            *check_liveness(case.data, trace, contract.max_frame if strict else None),
-        ]
-        if target.policy == "continue":
-            control = control_of(case, judgement)
-            if control is not None:
-                found += check_state(
-                    trace, run_case(target.name, target.factory, control, contract)
-                )
-        return trace, found
+        evidence = read_trace(
+            case, judgement, trace, contract, self._run_control(case, target, judgement, contract)
+        )
+        return trace, judge_evidence(evidence)
+
+    @staticmethod
+    def _run_control(
+        case: Case, target: GatewayTarget, judgement: Judgement, contract: Contract
+    ) -> Evidence | None:
+        """Run the same session without its rejected frames; ``None`` where that shows nothing."""
+        control = control_of(case, judgement) if target.policy == "continue" else None
+        if control is None:
+            return None
+        trace = run_case(target.name, target.factory, control, contract)
+        return read_trace(control, judge_session(control.data, contract), trace, contract)
 
     def _count_gateway(self, target: GatewayTarget, judgement: Judgement, effects: int) -> None:
         tally = self.tally

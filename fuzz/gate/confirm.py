@@ -20,10 +20,12 @@ from wirefence.fuzz.gate.server.fresh import (
     rename_trial,
 )
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
-from wirefence.fuzz.gate.server.verdicts import Charge, judge_trial
+from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.fuzz.gate.trials.messages import rename_tokens
 from wirefence.fuzz.shrink.shrinker import shrink_input
 from wirefence.fuzz.store.store import case_from_bytes
+from wirefence.oracles.records import Finding, rule_of
+from wirefence.oracles.rules import ORACLE_OF
 
 __all__ = ["Confirmed", "Confirmer", "Examined"]
 
@@ -41,25 +43,25 @@ _NO_WARM = ("liveness", "session")
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """A charge that a fresh process showed, with the observation."""
+    """A finding that a fresh process showed, with the observation."""
 
-    charge: Charge
+    finding: Finding
     prepared: PreparedTrial
     seen: Observation
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A trial as it ran in a fresh process, what was observed, and the charges."""
+    """A trial as it ran in a fresh process, what was observed, and the findings."""
 
     prepared: PreparedTrial
     seen: Observation
-    charges: list[Charge]
+    findings: list[Finding]
 
     def list_confirmed(self, signature: str = "") -> list[Confirmed]:
-        """The charges as confirmed findings; with ``signature``, only that one."""
-        wanted = [c for c in self.charges if signature in ("", c.finding.signature)]
-        return [Confirmed(charge, self.prepared, self.seen) for charge in wanted]
+        """The findings as confirmed findings; with ``signature``, only that one."""
+        wanted = [c for c in self.findings if signature in ("", c.signature)]
+        return [Confirmed(finding, self.prepared, self.seen) for finding in wanted]
 
 
 @dataclass(slots=True)
@@ -90,15 +92,15 @@ class Confirmer:
         )
         fresh = rename_trial(prepared, self.number(), contract)
         seen = self.servers.run_trial(fresh, self.facts, grace=grace, full=full)
-        charges = self._judge_beside_control(fresh, seen)
-        if any(charge.finding.rule == "act-unfounded" for charge in charges):
+        findings = self._judge_beside_control(fresh, seen)
+        if any(finding.rule == "act-unfounded" for finding in findings):
             # Repeat the control session: periodic work of the server may have missed the first one.
-            charges = self._judge_beside_control(fresh, seen, again=True)
-        return Examined(fresh, seen, charges)
+            findings = self._judge_beside_control(fresh, seen, again=True)
+        return Examined(fresh, seen, findings)
 
     def _judge_beside_control(
         self, fresh: PreparedTrial, seen: Observation, *, again: bool = False
-    ) -> list[Charge]:
+    ) -> list[Finding]:
         control = self.controls.get_control(fresh, again=again)
         return judge_trial(fresh, seen, self.facts, control, self.controls.most)
 
@@ -112,7 +114,7 @@ class Confirmer:
         found = self.run_in_fresh_process(
             small, grace=0.0
         )  # if it shows at once, no grace is needed
-        if not _has_signature(found.charges, signature):
+        if not _has_signature(found.findings, signature):
             found = self.run_in_fresh_process(prepared)
         return found.list_confirmed()
 
@@ -122,7 +124,11 @@ class Confirmer:
         # Do not shrink pauses (offsets into the bytes) and heavy trials (seconds for each run).
         if trial.case.cuts or len(trial.case.data) > _MOST_SHRUNK:
             return prepared
-        fast = self.pipelined is not None and trial.warm and signature.split("|")[1] not in _NO_WARM
+        fast = (
+            self.pipelined is not None
+            and trial.warm
+            and ORACLE_OF[rule_of(signature)] not in _NO_WARM
+        )
         if not fast and self.seconds < _LEAST_FRESH_SECONDS:
             return prepared
         opening = trial.case.data[: trial.opening] if fast else b""
@@ -173,7 +179,7 @@ class Confirmer:
         """Whether a fresh process shows the signature of one form."""
         made = self._make_trial(trial, data, trial.number)
         return _has_signature(
-            self.run_in_fresh_process(made, grace=0.1, full=False).charges, signature
+            self.run_in_fresh_process(made, grace=0.1, full=False).findings, signature
         )
 
     def _make_trial(self, trial: Trial, data: bytes, number: int) -> PreparedTrial:
@@ -186,5 +192,5 @@ class Confirmer:
         )
 
 
-def _has_signature(charges: list[Charge], signature: str) -> bool:
-    return any(charge.finding.signature == signature for charge in charges)
+def _has_signature(findings: list[Finding], signature: str) -> bool:
+    return any(finding.signature == signature for finding in findings)

@@ -19,12 +19,13 @@ from wirefence.fuzz.gate.server.fresh import (
     prepare_trial,
     rename_trial,
 )
-from wirefence.fuzz.gate.server.smoke import check_end_of_stdin, find_missing_tools
+from wirefence.fuzz.gate.server.smoke import check_end_of_stdin
 from wirefence.fuzz.gate.server.startup import startup_findings
-from wirefence.fuzz.gate.server.verdicts import Charge, judge_trial
+from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.fuzz.gate.trials.startup_variants import find_variant
 from wirefence.fuzz.store.redaction import Redactor, redact_finding
 from wirefence.oracles.records import Finding
+from wirefence.oracles.smoke import check_tools
 from wirefence.strategies.records import Case
 from wirefence.targets.command.records import Launch
 
@@ -75,18 +76,18 @@ def _examine_case(
         trial = Trial("replay", "replay", "after", case, eof=eof)
         contract = known.make_contract(options.profile, case.version)
         prepared = rename_trial(prepare_trial(trial, contract), next(_numbers), contract)
-        return [charge.finding for charge in _judge_case(servers, known, prepared)]
+        return _judge_case(servers, known, prepared)
     finally:
         servers.close()
 
 
-def _judge_case(servers: FreshServers, facts: Facts, prepared: PreparedTrial) -> list[Charge]:
+def _judge_case(servers: FreshServers, facts: Facts, prepared: PreparedTrial) -> list[Finding]:
     """Run and judge the case; a case without bad frames also gets the smoke checks."""
     seen = servers.run_trial(prepared, facts, grace=0.3)
     control = Controls(servers, facts, lambda: next(_numbers)).get_control(prepared)
-    charges = judge_trial(prepared, seen, facts, control)
+    findings = judge_trial(prepared, seen, facts, control)
     if all(frame.accepted for frame in prepared.judgement.frames):
         ended = replace(prepared, trial=replace(prepared.trial, eof=True))
-        charges += check_end_of_stdin(servers, facts, ended)[1]
-        charges += find_missing_tools(facts, servers.options.expected_tools)
-    return charges
+        findings += check_end_of_stdin(servers, facts, ended)[1]
+        findings += check_tools(facts.label, facts.tools, servers.options.expected_tools)
+    return findings

@@ -36,10 +36,10 @@ from wirefence.fuzz.gate.server.controls import Controls
 from wirefence.fuzz.gate.server.discovery import discover_server
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
-from wirefence.fuzz.gate.server.smoke import check_end_of_stdin, find_missing_tools, prepare_crowd
+from wirefence.fuzz.gate.server.smoke import check_end_of_stdin, prepare_crowd
 from wirefence.fuzz.gate.server.startup import StartupFinding, StartupRunner
 from wirefence.fuzz.gate.server.trial_templates import CachedJudge, Templates, template_of
-from wirefence.fuzz.gate.server.verdicts import UNUSABLE, Charge, has_acted, is_usable
+from wirefence.fuzz.gate.server.verdicts import has_acted, is_usable
 from wirefence.fuzz.gate.triage import Triage
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import ToolWording
@@ -48,6 +48,9 @@ from wirefence.fuzz.gate.trials.skipped import OpenTrials, explain_gap, join_nam
 from wirefence.fuzz.gate.trials.startup_variants import StartupVariant
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.store import Store, case_from_bytes
+from wirefence.oracles.records import Finding
+from wirefence.oracles.replies import UNUSABLE
+from wirefence.oracles.smoke import check_tools
 from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 
@@ -192,11 +195,10 @@ class _GateRun:
                 self._prepare_trial(self.maker.make_good_session(next(self.numbers)))
             )
             for found in () if shown.seen.hurried else shown.list_confirmed():
-                broken = found.charge.finding
+                broken = found.finding
                 if broken.rule in UNUSABLE and broken.signature not in self.triage.flaws:
                     text = f"a good session is no longer served: {broken.summary}"
-                    charge = replace(found.charge, finding=replace(broken, summary=text))
-                    self.triage.file_finding(replace(found, charge=charge))
+                    self.triage.file_finding(replace(found, finding=replace(broken, summary=text)))
 
     def _is_budget_spent(self, share: float) -> bool:
         """Whether a share of the time budget is spent."""
@@ -210,25 +212,26 @@ class _GateRun:
         self.judge.base = good.seen
         self.confirmer.controls.record_good_session(good.seen)
         self._count_and_confirm(good.prepared, good)
-        for charge in find_missing_tools(self.facts, self.servers.options.expected_tools):
-            self.triage.file_finding(Confirmed(charge, good.prepared, good.seen))
+        expected = self.servers.options.expected_tools
+        for finding in check_tools(self.facts.label, self.facts.tools, expected):
+            self.triage.file_finding(Confirmed(finding, good.prepared, good.seen))
         # A server that fails a good session would only time out on each request of a crowd.
-        if is_usable(good.charges):
+        if is_usable(good.findings):
             self._run_crowd()
 
     def _run_crowd(self) -> None:
         """Send many requests and end stdin; file lost replies that a further start repeats."""
         prepared = prepare_crowd(self.maker, self.servers, self.facts, next(self.numbers))
-        seen, charges = check_end_of_stdin(self.servers, self.facts, prepared)
-        if not charges:
+        seen, findings = check_end_of_stdin(self.servers, self.facts, prepared)
+        if not findings:
             return
         # A loss may depend on a race: one repetition in two further starts confirms it.
-        again = {c.finding.signature for _ in range(_CROWD_REPEATS) for c in self._repeat_crowd()}
-        for charge in charges:
-            if charge.finding.signature in again:
-                self.triage.file_finding(Confirmed(charge, prepared, seen))
+        again = {c.signature for _ in range(_CROWD_REPEATS) for c in self._repeat_crowd()}
+        for finding in findings:
+            if finding.signature in again:
+                self.triage.file_finding(Confirmed(finding, prepared, seen))
 
-    def _repeat_crowd(self) -> list[Charge]:
+    def _repeat_crowd(self) -> list[Finding]:
         """Run the crowd once more in a new process."""
         prepared = prepare_crowd(self.maker, self.servers, self.facts, next(self.numbers))
         return check_end_of_stdin(self.servers, self.facts, prepared)[1]
@@ -256,9 +259,7 @@ class _GateRun:
             stdin=started.stdin,
             times=started.times,
         )
-        confirmed = Confirmed(
-            Charge(found.finding, found.offending), self._prepare_trial(trial), seen
-        )
+        confirmed = Confirmed(found.finding, self._prepare_trial(trial), seen)
         self.triage.file_finding(confirmed, launch=started.launch)
 
     def _run_stages(self, plan: Plan) -> bool:
@@ -308,12 +309,12 @@ class _GateRun:
             trial = template_of(prepared).trial
             if not trial.origin:
                 left.discard(trial.number)
-            charges = self.judge.judge_trial(prepared, seen)
+            findings = self.judge.judge_trial(prepared, seen)
             # A pipelined server cannot tell how often a file changed between two checks.
-            certain = [c for c in charges if c.finding.rule not in _COUNTED]
+            certain = [c for c in findings if c.rule not in _COUNTED]
             self._count_trial(template_of(prepared), certain)
-            for charge in charges:
-                self.triage.add_suspect(prepared, charge.finding.signature)
+            for finding in findings:
+                self.triage.add_suspect(prepared, finding.signature)
         return not left
 
     def _run_in_fresh_processes(
@@ -335,7 +336,7 @@ class _GateRun:
         """Run one trial in a fresh process; if it shows anything, run each of its parts alone."""
         prepared = self._prepare_trial(trial)
         shown = self.confirmer.run_in_fresh_process(prepared, grace=0.1, full=False)
-        for part in trial.parts if shown.charges else ():
+        for part in trial.parts if shown.findings else ():
             self._run_trial(part)
         self._count_and_confirm(prepared, shown)
 
@@ -345,15 +346,15 @@ class _GateRun:
 
     def _count_and_confirm(self, prepared: PreparedTrial, shown: Examined) -> None:
         """Count a trial and confirm each sign of a fault that it showed."""
-        self._count_trial(prepared, shown.charges)
-        for charge in shown.charges:
-            self.triage.confirm_sign(prepared, charge.finding.signature, shown)
+        self._count_trial(prepared, shown.findings)
+        for finding in shown.findings:
+            self.triage.confirm_sign(prepared, finding.signature, shown)
 
-    def _count_trial(self, prepared: PreparedTrial, charges: list[Charge]) -> None:
+    def _count_trial(self, prepared: PreparedTrial, findings: list[Finding]) -> None:
         trial = prepared.trial
         self.planned.mark_done(trial)
         self._count_attempt(
-            trial.family, trial.place, acted=has_acted(charges), usable=is_usable(charges)
+            trial.family, trial.place, acted=has_acted(findings), usable=is_usable(findings)
         )
         self.tally.frames += len(trial.case.frames)
         self.tally.copies += bool(trial.origin)

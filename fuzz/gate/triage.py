@@ -16,7 +16,9 @@ from wirefence.fuzz.gate.confirm import Confirmed, Confirmer, Examined
 from wirefence.fuzz.gate.records import Flaw, FlawFound, Listener, Tally
 from wirefence.fuzz.gate.report.artifacts import ArtifactWriter
 from wirefence.fuzz.gate.server.fresh import PreparedTrial
-from wirefence.fuzz.gate.server.verdicts import ACTING, UNUSABLE
+from wirefence.fuzz.gate.server.verdicts import ACTING
+from wirefence.oracles.records import rule_of
+from wirefence.oracles.replies import UNUSABLE
 from wirefence.targets.command.records import Launch
 
 __all__ = ["Triage"]
@@ -79,7 +81,7 @@ class Triage:
         name = prepared.trial.name
         confirmed = self._confirm_again(prepared, signature, shown)
         for found in confirmed:
-            if found.charge.finding.signature not in self.flaws and not _was_hurried(found):
+            if found.finding.signature not in self.flaws and not _was_hurried(found):
                 self.file_finding(found, name)
         if signature in self.flaws:
             self.tally.unconfirmed.pop(signature, None)
@@ -117,11 +119,11 @@ class Triage:
 
 def _was_hurried(found: Confirmed) -> bool:
     """Whether a reply counts as missing only because its time-out was cut short."""
-    return found.seen.hurried and found.charge.finding.rule in UNUSABLE
+    return found.seen.hurried and found.finding.rule in UNUSABLE
 
 
 def _severity_rank(signature: str) -> int:
     """The rank of a signature's rule: the most severe rule has rank 0."""
     rules = [*ACTING, *UNUSABLE]
-    rule = next((part for part in signature.split("|") if part in rules), "")
-    return rules.index(rule) if rule else len(rules)
+    rule = rule_of(signature)
+    return rules.index(rule) if rule in rules else len(rules)

@@ -88,8 +88,8 @@ class Bench:
         prepared = prepare_trial(trial, self.facts.make_contract(self.profile))
         seen = lab.run_trial(prepared, self.facts)
         control = Controls(lab, self.facts, lambda: next(self.numbers)).get_control(prepared)
-        charges = judge_trial(prepared, seen, self.facts, control)
-        return seen, {c.finding.signature.partition("|")[2] for c in charges}
+        findings = judge_trial(prepared, seen, self.facts, control)
+        return seen, {c.signature.partition("|")[2] for c in findings}
 
     def shows(self, name: str, place: str = "after") -> set[str]:
         return self.run(self.trial(name, place))[1]

@@ -72,11 +72,11 @@ class Paper:
 
     def shows(self, seen: Observation, control: Observation | None = None) -> set[str]:
         """Signatures without the label."""
-        charges = judge_trial(self.prepared(), seen, self.facts, control)
-        return {charge.finding.signature.partition("|")[2] for charge in charges}
+        findings = judge_trial(self.prepared(), seen, self.facts, control)
+        return {finding.signature.partition("|")[2] for finding in findings}
 
     def summaries(self, seen: Observation, control: Observation | None = None) -> Sequence[str]:
-        return [c.finding.summary for c in judge_trial(self.prepared(), seen, self.facts, control)]
+        return [c.summary for c in judge_trial(self.prepared(), seen, self.facts, control)]
 
 
 __all__ = ["CALLED", "HELLO", "Paper", "ident", "line", "request"]

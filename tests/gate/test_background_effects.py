@@ -23,5 +23,5 @@ def test_only_more_than_any_good_session_counts(bench, often, earlier, charged):
     prepared = prepare_trial(made.trial("ugly-debug-line"), made.facts.make_contract("strict"))
     seen = Observation((), effects=(UPDATE,) * often, fresh=True)
     most = Counter(count_effects(list_unnamed(Observation((), effects=(UPDATE,) * earlier))))
-    charges = judge_trial(prepared, seen, made.facts, Observation(()), most)
-    assert ("act-unfounded" in {charge.finding.rule for charge in charges}) is charged
+    findings = judge_trial(prepared, seen, made.facts, Observation(()), most)
+    assert ("act-unfounded" in {finding.rule for finding in findings}) is charged

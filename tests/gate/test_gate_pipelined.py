@@ -63,8 +63,8 @@ def faults(made, trials: list[PreparedTrial]) -> dict[str, set[str]]:
     seen = screened(made, trials)
     shown: dict[str, set[str]] = {}
     for each in trials:
-        charges = judge_trial(each, seen[each.trial.number], made.facts)
-        told = {charge.finding.signature.partition("|")[2] for charge in charges}
+        findings = judge_trial(each, seen[each.trial.number], made.facts)
+        told = {finding.signature.partition("|")[2] for finding in findings}
         shown.setdefault(each.trial.name, set()).update(told)
     return shown
 

@@ -15,7 +15,7 @@ from wirefence.fuzz.gate.records import Observation, Options
 from wirefence.fuzz.gate.replay import examine_command
 from wirefence.fuzz.gate.report.artifacts import ArtifactWriter
 from wirefence.fuzz.gate.server.fresh import prepare_trial
-from wirefence.fuzz.gate.server.verdicts import Charge
+from wirefence.fuzz.gate.server.verdicts import Finding
 from wirefence.fuzz.store.redaction import HIDDEN, Redactor
 from wirefence.fuzz.store.scan import scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
@@ -79,7 +79,7 @@ def test_a_summary_is_bounded_once_its_secrets_are_hidden(bench, tmp_path: Path)
     made = bench()
     prepared = prepare_trial(made.trial("good"), made.facts.make_contract("strict"))
     said = make_finding("reply", "reply-twice", "s", "ping", "-" * 290 + SECRET + "-" * 9_999)
-    found = Confirmed(Charge(said, b"x"), prepared, Observation((b"x",)))
+    found = Confirmed(Finding(said, b"x"), prepared, Observation((b"x",)))
     hide = Redactor.for_launch(Launch(("s",), {"API_TOKEN": SECRET}), {})
     flaw = ArtifactWriter(Store(tmp_path), made.launch, Options(), made.facts, hide).write_finding(
         found, ("good",)

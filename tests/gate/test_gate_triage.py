@@ -11,7 +11,7 @@ import pytest
 from wirefence.fuzz.gate.confirm import Confirmed, Examined
 from wirefence.fuzz.gate.records import Flaw, Observation, Tally
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
-from wirefence.fuzz.gate.server.verdicts import Charge
+from wirefence.fuzz.gate.server.verdicts import Finding
 from wirefence.fuzz.gate.triage import Triage
 from wirefence.oracles.records import make_finding
 from wirefence.targets.errors import TargetError
@@ -19,9 +19,9 @@ from wirefence.targets.errors import TargetError
 ACTS, HANGS = "s|non-action|act-rejected|json-syntax", "s|liveness|live-hang|json-syntax"
 
 
-def charge(signature: str) -> Charge:
+def finding(signature: str) -> Finding:
     label, oracle, rule, kind = signature.split("|")
-    return Charge(make_finding(oracle, rule, label, kind, "text"))
+    return Finding(make_finding(oracle, rule, label, kind, "text"))
 
 
 @dataclass
@@ -45,21 +45,21 @@ class Fresh:
     def confirm_in_fresh_process(self, prepared: PreparedTrial, signature: str) -> list[Confirmed]:
         self.asked.append(signature)
         self.shares.append(self.share)
-        return [Confirmed(charge(each), prepared, Observation(())) for each in self.shows]
+        return [Confirmed(finding(each), prepared, Observation(())) for each in self.shows]
 
 
 class Hurried(Fresh):
     """Fresh processes that had no time to answer."""
 
     def confirm_in_fresh_process(self, prepared: PreparedTrial, signature: str) -> list[Confirmed]:
-        return [Confirmed(charge(signature), prepared, Observation((), hurried=True))]
+        return [Confirmed(finding(signature), prepared, Observation((), hurried=True))]
 
 
 class Disk:
     """Where findings go."""
 
     def write_finding(self, found: Confirmed, trials: tuple[str, ...], _launch: object) -> Flaw:
-        said, case = found.charge.finding, found.prepared.trial.case
+        said, case = found.finding, found.prepared.trial.case
         return Flaw(said, trials[0], "after", case, b"", "", "", "", "", trials)
 
 
@@ -150,13 +150,13 @@ def test_what_could_not_be_run_again_before_the_end_is_told(trials):
 def test_what_a_fresh_process_has_shown_is_filed_though_the_time_is_up(trials):
     fresh = Fresh()
     made = triage(fresh, late=True)
-    made.confirm_sign(trials[0], ACTS, Examined(trials[0], Observation(()), [charge(ACTS)]))
+    made.confirm_sign(trials[0], ACTS, Examined(trials[0], Observation(()), [finding(ACTS)]))
     assert (fresh.asked, list(made.flaws), made.tally.pending) == ([], [ACTS], {})
 
 
 def test_a_reply_that_was_not_given_its_time_is_no_finding(trials):
     made = triage(Fresh(), late=True)
-    hurried = Examined(trials[0], Observation((), hurried=True), [charge(HANGS), charge(ACTS)])
+    hurried = Examined(trials[0], Observation((), hurried=True), [finding(HANGS), finding(ACTS)])
     made.confirm_sign(trials[0], HANGS, hurried)
     made.confirm_sign(trials[0], ACTS, hurried)
     assert (list(made.flaws), made.tally.pending) == ([ACTS], {HANGS: 1})

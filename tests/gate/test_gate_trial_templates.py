@@ -98,8 +98,8 @@ def test_what_is_remembered_is_what_the_judge_would_say(bench, to_all):
         )
         for each in (first, second):
             seen = answered(each, to_all=to_all)
-            told = {charge.finding.signature for charge in known.judge_trial(each, seen)}
-            anew = {charge.finding.signature for charge in judge_trial(each, seen, made.facts)}
+            told = {finding.signature for finding in known.judge_trial(each, seen)}
+            anew = {finding.signature for finding in judge_trial(each, seen, made.facts)}
             assert told == anew, trial.name
 
 

@@ -57,8 +57,8 @@ class Server:
             seen = warm.screen_trials(
                 (prepare_trial(trial, contract) for trial in trials), lambda: False
             )
-            charges = chain.from_iterable(judge_trial(one, saw, self.facts) for one, saw in seen)
-            return {charge.finding.signature for charge in charges}
+            findings = chain.from_iterable(judge_trial(one, saw, self.facts) for one, saw in seen)
+            return {finding.signature for finding in findings}
         finally:
             warm.close()
 
@@ -68,10 +68,10 @@ class Server:
         confirmer = Confirmer(self.lab, self.facts, controls, None, 0.0, number)
         contract = self.facts.make_contract(self.lab.options.profile)
         found = [
-            confirmer.run_in_fresh_process(prepare_trial(trial, contract)).charges
+            confirmer.run_in_fresh_process(prepare_trial(trial, contract)).findings
             for trial in trials
         ]
-        return {charge.finding.signature for charge in chain.from_iterable(found)}
+        return {finding.signature for finding in chain.from_iterable(found)}
 
 
 @pytest.mark.parametrize(("version", "policy", "profile"), EVERY)

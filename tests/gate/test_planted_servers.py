@@ -60,8 +60,8 @@ def test_what_a_server_died_of_is_told_in_its_own_words(bench):
     trial = dying.trial("ugly-debug-line")
     prepared = prepare_trial(trial, dying.facts.make_contract(dying.profile))
     seen, _ = dying.run(trial)
-    (charge,) = judge_trial(prepared, seen, dying.facts)
-    assert "; its last words on stderr: json.decoder.JSONDecodeError: " in charge.finding.summary
+    (finding,) = judge_trial(prepared, seen, dying.facts)
+    assert "; its last words on stderr: json.decoder.JSONDecodeError: " in finding.summary
 
 
 def test_a_server_that_hangs_is_told_from_one_that_lost_a_reply(bench):

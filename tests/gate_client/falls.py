@@ -18,12 +18,12 @@ from wirefence.fuzz.gate.client.judge import judge_client
 from wirefence.fuzz.gate.client.records import (
     Attack,
     ClientPlace,
-    ClientReport,
     Close,
     PlayedAttack,
     Send,
     Step,
 )
+from wirefence.oracles.client import ClientReport
 from wirefence.strategies.contract import Profile
 
 __all__ = ["BY_NAME", "played", "rules"]
@@ -110,4 +110,4 @@ def rules(
     """The signatures of what a client with these faults does with an attack."""
     seen = played(faults, BY_NAME[name], place)
     assert seen.exercised
-    return [charge.finding.signature for charge in judge_client(seen, "c", profile)]
+    return [finding.signature for finding in judge_client(seen, "c", profile)]

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from wirefence.fuzz.gate.client.attacks import GOOD
-from wirefence.fuzz.gate.client.records import Attack, ClientPlace, ClientReport, PlayedAttack
+from wirefence.fuzz.gate.client.records import Attack, ClientPlace, PlayedAttack
 from wirefence.fuzz.gate.client.run import gate_client, select_attacks
 from wirefence.fuzz.gate.client.session import ClientTerms
 from wirefence.fuzz.gate.records import Options, Report
 from wirefence.fuzz.gate.report.text import decide_verdict
+from wirefence.oracles.client import ClientReport
 from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 

@@ -37,7 +37,7 @@ def one(
 
 
 def rules(played: PlayedAttack) -> list[str]:
-    return [charge.finding.signature for charge in judge_client(played, "c")]
+    return [finding.signature for finding in judge_client(played, "c")]
 
 
 FAULTS = [

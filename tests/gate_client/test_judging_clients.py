@@ -36,7 +36,7 @@ GOOD = PlayedAttack(
 
 
 def rules(played: PlayedAttack, profile: Profile = "strict") -> list[str]:
-    return [charge.finding.rule for charge in judge_client(played, "c", profile)]
+    return [finding.rule for finding in judge_client(played, "c", profile)]
 
 
 def attacked(name: str, **changes: object) -> PlayedAttack:

@@ -108,16 +108,16 @@ def _contract(facts: Facts, name: str):
 
 def _judged(facts: Facts, results: list[tuple[PreparedTrial, Observation]]) -> Probed:
     seen = {prepared.trial.name: each for prepared, each in results}
-    charges = {
+    findings = {
         prepared.trial.name: judge_trial(prepared, each, facts) for prepared, each in results
     }
     return Probed(
         facts,
         {
-            name: frozenset(charge.finding.signature.partition("|")[2] for charge in said)
-            for name, said in charges.items()
+            name: frozenset(finding.signature.partition("|")[2] for finding in said)
+            for name, said in findings.items()
         },
-        frozenset(name for name, said in charges.items() if has_acted(said)),
-        frozenset(name for name, said in charges.items() if not is_usable(said)),
+        frozenset(name for name, said in findings.items() if has_acted(said)),
+        frozenset(name for name, said in findings.items() if not is_usable(said)),
         seen,
     )

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.client.records import ClientPlace, ClientReport, PlayedAttack
+from wirefence.fuzz.gate.client.records import ClientPlace, PlayedAttack
 from wirefence.fuzz.gate.records import Facts, Flaw, Options, Place
 from wirefence.fuzz.gate.report.artifacts import escape_frame, shown_command, write_file
-from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.store.redaction import Redactor, redact_finding
 from wirefence.fuzz.store.store import Store, locate_finding
 from wirefence.fuzz.text import escape_unprintable
+from wirefence.oracles.client import ClientReport
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case, Frame
 from wirefence.targets.command.records import Launch
@@ -40,9 +40,9 @@ class ClientArtifactWriter:
     hide: Redactor
     lost: list[str] = field(default_factory=list)
 
-    def write_finding(self, played: PlayedAttack, charge: Charge) -> Flaw:
+    def write_finding(self, played: PlayedAttack, finding: Finding) -> Flaw:
         """Write one finding with all its files, redacted; return the flaw."""
-        found = redact_finding(charge.finding, self.hide)
+        found = redact_finding(finding, self.hide)
         case = _make_case(played)
         path = self.store.folder / locate_finding(found)
         transcript, stderr = path.with_suffix(".transcript"), path.with_suffix(".stderr")
@@ -61,7 +61,7 @@ class ClientArtifactWriter:
             trial_of(played),
             PLACES[played.place],
             case,
-            self.hide.redact_bytes(charge.offending),
+            self.hide.redact_bytes(finding.offending),
             path=str(path) if kept else "",
             transcript=str(transcript) if kept else "",
             stderr=str(stderr) if kept else "",

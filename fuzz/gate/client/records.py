@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from wirefence.oracles.client import ClientReport
 from wirefence.strategies.records import Version
 
 __all__ = [
     "Attack",
     "ClientPlace",
-    "ClientReport",
     "ClientRequest",
     "Close",
     "Expected",
@@ -93,15 +93,6 @@ class Attack:
     strict: bool = False
     final: bool = False
     places: tuple[ClientPlace, ...] = ("handshake", "call")
-
-
-@dataclass(frozen=True, slots=True)
-class ClientReport:
-    """What the client reports of one action: the text of its result, or of its error."""
-
-    action: str
-    text: str
-    error: bool
 
 
 @dataclass(frozen=True, slots=True)

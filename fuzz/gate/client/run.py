@@ -36,7 +36,6 @@ from wirefence.fuzz.gate.records import (
 )
 from wirefence.fuzz.gate.report.artifacts import shown_command
 from wirefence.fuzz.gate.server.discovery import label_of
-from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.gate.trials.skipped import explain_gap
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.store import Store
@@ -100,7 +99,7 @@ def examine_client(launch: Launch, settings: Mapping[str, str], target: str) -> 
     place: ClientPlace = "handshake" if settings.get("at") == "handshake" else "call"
     [attack] = select_attacks([settings["attack"]])
     played = play_attack(launch, attack, place, _make_terms(options))
-    return [charge.finding for charge in judge_client(played, target, options.profile)]
+    return judge_client(played, target, options.profile)
 
 
 def _make_terms(options: Options) -> ClientTerms:
@@ -214,23 +213,23 @@ class _ClientRun:
         self.tally.processes += 1
         self.played += 1
         self.left.remove((played.attack, played.place))
-        charges = judge_client(played, self.facts.label, self.options.profile)
+        findings = judge_client(played, self.facts.label, self.options.profile)
         if played.exercised:
-            self._count_play(played, charges)
-        for charge in charges:
-            signature = charge.finding.signature
+            self._count_play(played, findings)
+        for finding in findings:
+            signature = finding.signature
             if signature in self.flaws:
                 self.flaws[signature] = self._add_trial(self.flaws[signature], played)
             elif self._confirm_play(played, signature):
-                self._file_finding(played, charge)
+                self._file_finding(played, finding)
             else:
                 self.tally.unconfirmed[signature] = 1
         self.listener(Progress(time.monotonic() - self.began, self.played, len(self.flaws)))
 
-    def _count_play(self, played: PlayedAttack, charges: Sequence[Charge]) -> None:
+    def _count_play(self, played: PlayedAttack, findings: Sequence[Finding]) -> None:
         key = f"client {played.attack.expected}", PLACES[played.place]
         attempt = self.tally.attempts.get(key, Attempt())
-        taken = any(charge.finding.oracle == "client" for charge in charges)
+        taken = any(finding.oracle == "client" for finding in findings)
         usable = played.ending == "exited" and _reported_every_answer(played)
         self.tally.attempts[key] = attempt.add_trial(acted=taken, usable=usable)
         self.tally.frames += played.sent.count(b"\n")
@@ -241,15 +240,15 @@ class _ClientRun:
         again = play_attack(self.launch, played.attack, played.place, self.terms)
         del self.tally.pending[signature]
         self.tally.processes += 1
-        charges = judge_client(again, self.facts.label, self.options.profile)
-        return any(charge.finding.signature == signature for charge in charges)
+        findings = judge_client(again, self.facts.label, self.options.profile)
+        return any(finding.signature == signature for finding in findings)
 
     def _add_trial(self, flaw: Flaw, played: PlayedAttack) -> Flaw:
         name = trial_of(played)
         return flaw if name in flaw.trials else replace(flaw, trials=(*flaw.trials, name))
 
-    def _file_finding(self, played: PlayedAttack, charge: Charge) -> None:
-        flaw = self.artifacts.write_finding(played, charge)
+    def _file_finding(self, played: PlayedAttack, finding: Finding) -> None:
+        flaw = self.artifacts.write_finding(played, finding)
         self.flaws[flaw.finding.signature] = flaw
         self.listener(FlawFound(flaw))
 

@@ -29,12 +29,12 @@ from wirefence.fuzz.gate.client.probe import ServerProbe
 from wirefence.fuzz.gate.client.records import (
     Attack,
     ClientPlace,
-    ClientReport,
     Close,
     PlayedAttack,
     Send,
     Step,
 )
+from wirefence.oracles.client import ClientReport
 from wirefence.strategies.records import Version
 from wirefence.targets.command.process import Process
 from wirefence.targets.command.records import Launch

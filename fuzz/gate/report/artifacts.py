@@ -69,7 +69,7 @@ class ArtifactWriter:
         """
         given = launch = launch or self.launch
         trial = found.prepared.trial
-        finding = redact_finding(found.charge.finding, self.hide)
+        finding = redact_finding(found.finding, self.hide)
         versions = {self.facts.name or self.facts.label: self.facts.release}
         settings = self.options.as_settings()
         variant = variant_of(finding)
@@ -92,7 +92,7 @@ class ArtifactWriter:
             trial.name,
             trial.place,
             trial.case,
-            self.hide.redact_bytes(found.charge.offending),
+            self.hide.redact_bytes(found.finding.offending),
             _path_text(path),
             _path_text(transcript),
             _path_text(stderr),
@@ -110,8 +110,8 @@ class ArtifactWriter:
         seen, launch = found.seen, launch or self.launch
         sent = seen.stdin or found.prepared.trial.case.data
         lines = [
-            f"finding   {found.charge.finding.signature}",
-            f"summary   {self.hide.redact_and_shorten(found.charge.finding.summary)}",
+            f"finding   {found.finding.signature}",
+            f"summary   {self.hide.redact_and_shorten(found.finding.summary)}",
             f"command   {shown_command(launch, self.hide)}",
             *(
                 f"env       {name}={value}"

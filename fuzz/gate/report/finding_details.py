@@ -46,8 +46,8 @@ def explain_rule(rule: str) -> tuple[str, str]:
 
 def find_broken_rule(flaw: Flaw) -> str:
     """Return the rule that the frame broke where one is known, else that of the oracle."""
-    kinds = flaw.finding.signature.split("|")[3:]
-    return next((k for kind in kinds for k in kind.split() if k in BY_ID), flaw.finding.rule)
+    broken = flaw.finding.deviation.partition(":")[0]
+    return broken if broken in BY_ID else flaw.finding.rule
 
 
 def join_sent_bytes(flaw: Flaw) -> bytes:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from wirefence.fuzz.gate.records import Flaw
 from wirefence.fuzz.gate.server.startup import variant_of
-from wirefence.fuzz.gate.server.verdicts import ACTING, UNUSABLE
+from wirefence.fuzz.gate.server.verdicts import ACTING
+from wirefence.oracles.replies import UNUSABLE
 
 __all__ = ["sort_by_severity", "summarize_counts"]
 

@@ -203,7 +203,7 @@ def format_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
 
 def _finding_as_dict(flaw: Flaw, hide: Redactor) -> dict[str, object]:
     return {
-        **asdict(flaw.finding),
+        **flaw.finding.as_dict(),
         "broken": find_broken_rule(flaw),
         "source": explain_rule(find_broken_rule(flaw))[1],
         "trials": list(flaw.trials),

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from wirefence.fuzz.gate.records import Facts, Observation
+from wirefence.fuzz.gate.server.evidence import list_unnamed
 from wirefence.fuzz.gate.server.fresh import (
     FreshServers,
     PreparedTrial,
     prepare_trial,
     rename_trial,
 )
-from wirefence.fuzz.gate.server.verdicts import list_unnamed
 from wirefence.fuzz.gate.trials.messages import strip_names
 from wirefence.oracles.state import control_of
 from wirefence.targets.effects.counting import Kind, count_effects

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wirefence.fuzz.gate.records import Facts, Observation, Options, Trial
-from wirefence.fuzz.gate.server.value_text import describe_value
 from wirefence.fuzz.gate.trials.messages import OUR_NUMBER, TrialNames, make_ping, rename_tokens
 from wirefence.oracles.document import LongInteger
-from wirefence.oracles.records import FrameVerdict, Judgement, ReplyVerdict
+from wirefence.oracles.evidence import is_owed, list_responses
+from wirefence.oracles.records import Judgement
 from wirefence.oracles.session import judge_session
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.contract import Contract
@@ -34,9 +34,6 @@ __all__ = [
     "RecordedServer",
     "ReplyTracker",
     "TypedId",
-    "describe_id",
-    "is_owed",
-    "list_responses",
     "prepare_trial",
     "rename_trial",
     "spell_id",
@@ -72,16 +69,12 @@ class RecordedServer:
 
 @dataclass(frozen=True, slots=True)
 class PreparedTrial:
-    """A trial with the judge's verdicts and the ids that are owed a reply."""
+    """A trial with the judge's verdicts by ``contract``, and the ids that are owed a reply."""
 
     trial: Trial
     judgement: Judgement
     owed: frozenset[TypedId]
-
-
-def is_owed(frame: FrameVerdict) -> bool:
-    """Whether every request of a frame must be answered."""
-    return bool(frame.ids) and frame.reply in ("result", "error", "either")
+    contract: Contract
 
 
 def _lacks_sentinel(prepared: PreparedTrial) -> bool:
@@ -102,7 +95,7 @@ def prepare_trial(trial: Trial, contract: Contract) -> PreparedTrial:
     """Judge the bytes of a trial and collect the ids that are owed a reply."""
     judgement = judge_session(trial.case.data, contract)
     owed = frozenset((type(i), i) for f in judgement.frames if is_owed(f) for i in f.ids)
-    return PreparedTrial(trial, judgement, owed)
+    return PreparedTrial(trial, judgement, owed, contract)
 
 
 def rename_trial(prepared: PreparedTrial, number: int, contract: Contract) -> PreparedTrial:
@@ -111,11 +104,6 @@ def rename_trial(prepared: PreparedTrial, number: int, contract: Contract) -> Pr
     frames = tuple(replace(f, raw=rename_tokens(f.raw, number)) for f in trial.case.frames)
     case = replace(trial.case, frames=frames)
     return prepare_trial(replace(trial, case=case, number=number), contract)
-
-
-def list_responses(verdict: ReplyVerdict) -> Iterable[ReplyVerdict]:
-    """Return the valid responses on one line of stdout: one, or those of a batch."""
-    return [r for r in (verdict.members or (verdict,)) if r.kind == "response" and not r.rule]
 
 
 def spell_id(key: TypedId) -> bytes:
@@ -127,11 +115,6 @@ def spell_id(key: TypedId) -> bytes:
     if isinstance(name, LongInteger):
         return name.token.encode()
     return name.encode("utf-8", "surrogatepass") if isinstance(name, str) else b"%x" % name
-
-
-def describe_id(key: TypedId) -> str:
-    """Return an id as text for a report."""
-    return describe_value(key[1])
 
 
 class ReplyTracker:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from wirefence.fuzz.gate.server.fresh import TypedId, is_owed, spell_id
+from wirefence.fuzz.gate.server.fresh import TypedId, spell_id
+from wirefence.oracles.evidence import is_owed
 from wirefence.oracles.records import FrameVerdict
 
 __all__ = ["ReplyMatcher"]

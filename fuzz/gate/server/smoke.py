@@ -6,7 +6,6 @@ A server that loses replies when stdin ends, or that must be killed, fails well-
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 from wirefence.fuzz.gate.records import Facts, Observation, Trial
@@ -16,13 +15,13 @@ from wirefence.fuzz.gate.server.fresh import (
     ReplyTracker,
     prepare_trial,
 )
-from wirefence.fuzz.gate.server.verdicts import Charge
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import TrialNames, make_ping, make_tools_list
-from wirefence.oracles.records import make_finding
+from wirefence.oracles.records import Finding
+from wirefence.oracles.smoke import check_end
 from wirefence.strategies.records import Case, Frame
 
-__all__ = ["check_end_of_stdin", "find_missing_tools", "make_crowd"]
+__all__ = ["check_end_of_stdin", "make_crowd", "prepare_crowd"]
 
 _CROWD_SIZE = 24
 """Requests at once, as a client with many open questions sends them."""
@@ -46,18 +45,9 @@ def make_crowd(maker: TrialMaker, number: int) -> Trial:
     )
 
 
-def find_missing_tools(facts: Facts, expected: tuple[str, ...]) -> Iterator[Charge]:
-    """Yield a charge for each expected tool that the server does not list."""
-    for name in expected:
-        if name not in facts.tools:
-            has = ", ".join(facts.tools) or "none"
-            text = f"tools/list has no tool {name!r}; it has {has}"
-            yield Charge(make_finding("smoke", "smoke-tool", facts.label, name, text))
-
-
 def check_end_of_stdin(
     servers: FreshServers, facts: Facts, prepared: PreparedTrial
-) -> tuple[Observation, list[Charge]]:
+) -> tuple[Observation, list[Finding]]:
     """Send a good session and end stdin at once: every reply must come, then the process must exit.
 
     Only the handshake is waited for, as clients do.
@@ -84,22 +74,15 @@ def check_end_of_stdin(
         )
     finally:
         watched.stop()
-    charges = []
-    if missing:
-        text = f"{len(missing)} of {len(prepared.owed)} replies were lost at the end of stdin"
-        charges.append(_make_charge(facts, "smoke-lost", "", text))
-    if not gone:
-        text = f"still running {servers.options.patience:g} s after its stdin ended"
-        charges.append(_make_charge(facts, "smoke-exit", "stays", text))
-    elif status.code != 0:
-        charges.append(
-            _make_charge(facts, "smoke-exit", str(status), f"{status} after its stdin ended")
-        )
-    return seen, charges
-
-
-def _make_charge(facts: Facts, rule: str, kind: str, text: str) -> Charge:
-    return Charge(make_finding("smoke", rule, facts.label, kind, text))
+    findings = check_end(
+        facts.label,
+        missing=len(missing),
+        owed=len(prepared.owed),
+        exited=gone,
+        status="" if status.code == 0 else str(status),
+        seconds=servers.options.patience,
+    )
+    return seen, list(findings)
 
 
 def prepare_crowd(

@@ -28,13 +28,12 @@ from wirefence.fuzz.gate.trials.startup_variants import (
     find_variant,
 )
 from wirefence.oracles.records import Finding, make_finding
-from wirefence.oracles.transcript import check_transcript, lines_of
+from wirefence.oracles.transcript import find_offences, lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.targets.command.process import Process
 from wirefence.targets.command.records import Launch, Times
 from wirefence.targets.command.session import Session
 from wirefence.targets.effects.counting import normalize_text
-from wirefence.targets.records import Trace
 
 __all__ = ["StartupFinding", "StartupRun", "StartupRunner", "startup_findings", "variant_of"]
 
@@ -63,11 +62,10 @@ class StartupRun:
 
 @dataclass(frozen=True, slots=True)
 class StartupFinding:
-    """A finding, the start that showed it, and the first offending bytes, raw."""
+    """A finding, and the start that showed it."""
 
     finding: Finding
     run: StartupRun
-    offending: bytes
 
 
 def variant_of(found: Finding) -> StartupVariant | None:
@@ -245,16 +243,18 @@ def _judge_run(
     )
     verdicts = [judge_reply(line, facts.version) for line in lines_of(news)]
     reported: set[str] = set()
-    for each in check_transcript(Trace(facts.label, news, ()), verdicts):
+    tail = news[news.rfind(b"\n") + 1 :]
+    for each in find_offences(facts.label, lines_of(news), verdicts, tail):
         if each.rule not in reported:
             reported.add(each.rule)
             text = f"{started.variant.about}: {each.summary} on stdout ({started.status})"
-            made = make_finding("transcript", each.rule, facts.label, kind, text)
-            yield StartupFinding(made, started, _first_bad(news, facts))
+            made = make_finding("transcript", each.rule, facts.label, kind, text, each.offending)
+            yield StartupFinding(made, started)
     if started.variant.works and plain.answered and not started.answered:
         text = f"{started.variant.about}: a request is not answered ({started.status})"
-        made = make_finding("reply", "reply-missing", facts.label, kind, text)
-        yield StartupFinding(made, started, started.stdout[-200:])
+        last = started.stdout[-200:]
+        made = make_finding("reply", "reply-missing", facts.label, kind, text, last)
+        yield StartupFinding(made, started)
 
 
 def _split_with_ends(stdout: bytes) -> Iterator[tuple[bytes, bool]]:
@@ -264,8 +264,3 @@ def _split_with_ends(stdout: bytes) -> Iterator[tuple[bytes, bool]]:
     tail = stdout[stdout.rfind(b"\n") + 1 :]
     if tail:
         yield tail, False
-
-
-def _first_bad(news: bytes, facts: Facts) -> bytes:
-    bad = (line for line in lines_of(news) if judge_reply(line, facts.version).rule)
-    return next(bad, news[news.rfind(b"\n") + 1 :])

@@ -6,7 +6,7 @@ in the bytes as they are: an encoding would hide the old name, and a truncation 
 of it. Such trials are no templates.
 
 Observations are judged in the same way: one that equals an earlier one except for the names has the
-same charges. A copy holds only bytes and ids until somebody reads its other fields.
+same findings. A copy holds only bytes and ids until somebody reads its other fields.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from wirefence.fuzz.gate.server.trial_payload import (
     foreign_ids,
     must_be_sent_alone,
 )
-from wirefence.fuzz.gate.server.verdicts import Charge, judge_trial
+from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.fuzz.gate.trials.messages import TOKEN, stem_of
-from wirefence.oracles.records import Call, FrameVerdict, Judgement
+from wirefence.oracles.records import Call, Finding, FrameVerdict, Judgement
 from wirefence.strategies.records import Frame
 
 __all__ = ["CachedJudge", "Templates", "TrialCopy", "is_template", "rename_template", "template_of"]
@@ -80,7 +80,8 @@ def rename_template(prepared: PreparedTrial, number: int) -> PreparedTrial:
         for kind, name in prepared.owed
     )
     whole = prepared.judgement
-    return PreparedTrial(again, Judgement(judged, whole.closed_at, whole.tail), owed)
+    judgement = Judgement(judged, whole.closed_at, whole.tail)
+    return PreparedTrial(again, judgement, owed, prepared.contract)
 
 
 class TrialCopy(PreparedTrial):
@@ -178,14 +179,14 @@ class Templates:
 
 @dataclass(slots=True)
 class CachedJudge:
-    """Judges trials, and remembers charges by template and observation."""
+    """Judges trials, and remembers findings by template and observation."""
 
     facts: Facts
     base: Observation | None = None
-    _known: dict[object, list[Charge]] = field(default_factory=dict)
+    _known: dict[object, list[Finding]] = field(default_factory=dict)
 
-    def judge_trial(self, prepared: PreparedTrial, seen: Observation) -> list[Charge]:
-        """Return the charges of a trial; their bytes may have an earlier name."""
+    def judge_trial(self, prepared: PreparedTrial, seen: Observation) -> list[Finding]:
+        """Return the findings of a trial; their bytes may have an earlier name."""
         key = _make_key(prepared, seen)
         known = self._known.get(key)
         if known is None:

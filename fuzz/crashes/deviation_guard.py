@@ -1,0 +1,46 @@
+"""Hold what is wrong with a case while it is minimized: an edit adds no deviation.
+
+A target may show the same finding for another reason, and a smaller input may be wrong in two ways.
+So a candidate keeps its finding only if nothing is wrong with it that was right before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wirefence.oracles.deviations import find_deviation
+from wirefence.oracles.session import judge_session
+from wirefence.strategies.contract import DEFAULT_TOOLS, Contract, Profile, Tool
+from wirefence.strategies.records import Case
+
+__all__ = ["DeviationGuard", "list_deviations"]
+
+
+def list_deviations(
+    case: Case, profile: Profile = "strict", tools: tuple[Tool, ...] = DEFAULT_TOOLS
+) -> frozenset[str]:
+    """Return what is wrong with the frames of a session, sound frames left out."""
+    contract = Contract(case.version, profile, "continue", tools)
+    frames = judge_session(case.data, contract).frames
+    found = {find_deviation(case.data, frame, contract) for frame in frames}
+    return frozenset(found - {"none"})
+
+
+@dataclass(frozen=True, slots=True)
+class DeviationGuard:
+    """The deviations of a case before it was minimized, and the terms by which it was judged."""
+
+    allowed: frozenset[str]
+    profile: Profile
+    tools: tuple[Tool, ...]
+
+    @classmethod
+    def of(
+        cls, case: Case, profile: Profile = "strict", tools: tuple[Tool, ...] = DEFAULT_TOOLS
+    ) -> DeviationGuard:
+        """Return the guard of a case."""
+        return cls(list_deviations(case, profile, tools), profile, tools)
+
+    def permits(self, case: Case) -> bool:
+        """Whether nothing is wrong with ``case`` that was right in the case of the guard."""
+        return list_deviations(case, self.profile, self.tools) <= self.allowed

@@ -1,0 +1,276 @@
+"""Build the evidence of one trial from what a server process wrote and did.
+
+Each reply and effect is matched to the frame that it came from, by id and by name. Effects without
+a name are counted against a control session: nothing else tells whose they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from wirefence.fuzz.gate.records import Facts, Observation
+from wirefence.fuzz.gate.server.fresh import PreparedTrial, TypedId, spell_id
+from wirefence.fuzz.gate.server.names_sent import find_names, read_arguments
+from wirefence.fuzz.gate.server.reply_matching import ReplyMatcher
+from wirefence.fuzz.gate.trials.messages import (
+    OUR_NUMBER,
+    TOKEN,
+    numbers_in,
+    strip_names,
+    tokens_in,
+)
+from wirefence.oracles.crash_names import find_last_error
+from wirefence.oracles.evidence import (
+    Act,
+    Answer,
+    Evidence,
+    Owed,
+    Reply,
+    has_succeeded,
+    is_owed,
+    list_responses,
+)
+from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
+from wirefence.oracles.records import FrameVerdict
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.oracles.value_text import describe_value
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Version
+from wirefence.targets.effects.counting import Kind, count_effects, count_surplus
+from wirefence.targets.effects.records import Observed
+
+__all__ = ["build_evidence", "list_unnamed", "list_unnamed_acts"]
+
+_RICHER = frozenset({"tool-arguments", "tool-unknown-argument"})
+"""Rules whose verdicts do not count where the tool's own schema is richer than the judge's."""
+_OUR_OWN = b"/wirefence-"
+"""Part of the paths that recorders write themselves, which other recorders may see."""
+
+_Counts = Counter[tuple[bytes, str, str]]
+
+
+def build_evidence(
+    prepared: PreparedTrial,
+    seen: Observation,
+    facts: Facts,
+    control: Observation | None = None,
+) -> Evidence:
+    """Return the evidence of a trial.
+
+    ``control`` is the observation of the same session without its rejected frames. Without it,
+    effects are counted only where they carry a name.
+    """
+    return _Builder(prepared, seen, facts, control).build()
+
+
+class _Builder:
+    """The replies of one observation by typed id, and the frames that they belong to."""
+
+    def __init__(
+        self,
+        prepared: PreparedTrial,
+        seen: Observation,
+        facts: Facts,
+        control: Observation | None,
+    ) -> None:
+        self.case, self.number = prepared.trial.case, prepared.trial.number
+        self.frames = [f for f in prepared.judgement.frames if f.start >= seen.since]
+        self.owed, self.contract = prepared.owed, prepared.contract
+        self.seen, self.facts, self.control = seen, facts, control
+        self.said = [judge_reply(line, self.case.version) for line in seen.lines]
+        self.matcher = ReplyMatcher(self.case.data, self.frames)
+        self.answers: dict[TypedId, list[Reply]] = {}
+        self.nameless: list[Reply] = []
+        for verdict, line in zip(self.said, seen.lines, strict=True):
+            for reply in list_responses(verdict):
+                if reply.id is None:
+                    self.nameless.append(Reply(reply, line))
+                else:
+                    key = type(reply.id), reply.id
+                    self.answers.setdefault(key, []).append(Reply(reply, line))
+
+    def build(self) -> Evidence:
+        seen, facts, control = self.seen, self.facts, self.control
+        done, acts = self._sort_effects()
+        acts += self._list_repeated(done)
+        usual = control.peak_bytes if control else facts.peak_bytes
+        data = self.case.data
+        return Evidence(
+            target=facts.label,
+            data=data,
+            contract=self.contract,
+            frames=tuple(self.frames),
+            owed=tuple(self._list_owed(self._find_missing(done))),
+            strays=tuple(self._list_strays()),
+            nameless=tuple(self.nameless),
+            acts=tuple(acts),
+            lines=seen.lines,
+            said=tuple(self.said),
+            tail=seen.tail,
+            ending=seen.ending,
+            served=seen.alive,
+            status=seen.status,
+            last_words=find_last_error(seen.stderr),
+            seconds=seen.seconds,
+            peak_bytes=seen.peak_bytes,
+            memory_bound=usual + MEMORY_SLACK + MEMORY_PER_BYTE * len(data),
+            waived=frozenset() if facts.declared else _RICHER,
+            results={
+                strip_names(spell_id(key)): got[0]
+                for key, got in self.answers.items()
+                if key in self.owed
+            },
+            control=_read_control(control, self.case.version, facts, self.contract),
+        )
+
+    def _list_owed(self, missing: str) -> Iterator[Owed]:
+        """Yield the requests that are owed a reply: frames, and the members of a batch."""
+        for frame in self.frames:
+            if not is_owed(frame):
+                continue
+            for request in frame.members or (frame,):
+                for name in request.ids:
+                    key = type(name), name
+                    got = tuple(self.answers.get(key, ()))
+                    probe = (
+                        missing
+                        and _is_probe(key)
+                        and any(has_succeeded(each.verdict) for each in got)
+                    )
+                    shared = self.matcher.find_rejected(key)
+                    yield Owed(request, name, got, shared, lost=missing if probe else "")
+
+    def _list_strays(self) -> Iterator[Answer]:
+        """Yield replies with an id that no accepted request has."""
+        for key, got in self.answers.items():
+            if key in self.owed or OUR_NUMBER in numbers_in(spell_id(key)):
+                continue
+            results = any(each.verdict.is_result for each in got)
+            owner = self.matcher.match_reply(key, by_elimination=results)
+            yield Answer(describe_value(key[1]), tuple(got), (owner,) if owner else ())
+
+    def _sort_effects(self) -> tuple[_Counts, list[Act]]:
+        """Count effects that carry the name of a granted call; the others are acts."""
+        granted = self._list_granted_names()
+        done: _Counts = Counter()
+        acts: list[Act] = []
+        for effect in self.seen.effects:
+            for token in sorted(tokens_in(effect.detail) | _names_carried(effect.content)):
+                if self.number not in numbers_in(token):
+                    continue  # of another session that wrote to the same place
+                if token in granted:
+                    done[token, effect.recorder, effect.kind] += 1
+                elif not token.endswith(b"i"):
+                    owner = self.matcher.find_frame_with(token)
+                    text = f"{effect.kind} by {effect.recorder}"
+                    acts.append(Act(owner, text, raw=effect.detail))
+        return done, acts
+
+    def _list_granted_names(self) -> set[bytes]:
+        granted: set[bytes] = set()
+        for frame in self.frames:
+            raw = self.case.data[frame.start : frame.end]
+            for call in frame.calls:
+                granted |= find_names(call.arguments, raw)
+            if frame.rule in _RICHER and not self.facts.declared:
+                granted |= find_names(read_arguments(raw), raw)
+        return granted
+
+    def _list_repeated(self, done: _Counts) -> list[Act]:
+        """Return the calls that acted more often than the probe of the control session."""
+        usual = self._count_usual()
+        return [
+            Act(
+                self.matcher.find_frame_with(token),
+                f"{count} effects of one call, {usual[recorder, kind]} in a control session",
+                "twice",
+                kind,
+                token,
+            )
+            for (token, recorder, kind), count in done.items()
+            if token.endswith(b"p") and count > usual[recorder, kind] > 0
+        ]
+
+    def _find_missing(self, done: _Counts) -> str:
+        """Return which effect of the control session's probe is missing here; ``""`` for none."""
+        missing = set(self._count_usual()) - {what[1:] for what in done if what[0].endswith(b"p")}
+        if not missing:
+            return ""
+        recorder, kind = min(missing)
+        return f"answered with success, but no {kind} was seen by {recorder}"
+
+    def _count_usual(self) -> Counter[tuple[str, str]]:
+        """Count the effects of the probe in the control session."""
+        usual: Counter[tuple[str, str]] = Counter()
+        for effect in self.control.effects if self.control else ():
+            for token in tokens_in(effect.detail) | _names_carried(effect.content):
+                if token.endswith(b"p"):
+                    usual[effect.recorder, effect.kind] += 1
+        return usual
+
+
+def _is_probe(key: TypedId) -> bool:
+    return spell_id(key).endswith(b"pi")
+
+
+def _read_control(
+    control: Observation | None, version: Version, facts: Facts, contract: Contract
+) -> Evidence | None:
+    """Return what a control session showed, as far as it is compared with."""
+    if control is None:
+        return None
+    replies = [
+        Reply(reply, line)
+        for line in control.lines
+        for reply in list_responses(judge_reply(line, version))
+    ]
+    return Evidence(
+        target=facts.label,
+        data=b"",
+        contract=contract,
+        frames=(),
+        nameless=tuple(each for each in replies if each.verdict.id is None),
+        results={
+            strip_names(spell_id((type(name), name))): each
+            for each in replies
+            if (name := each.verdict.id) is not None
+        },
+    )
+
+
+def list_unnamed_acts(
+    seen: Observation, control: Observation, most: Counter[Kind], owner: FrameVerdict | None
+) -> tuple[Act, ...]:
+    """Return effects without a name that are more than in the control session.
+
+    ``most`` is the highest count of each in good sessions. ``owner`` is the frame to which they
+    are put down.
+    """
+    extra = count_surplus(
+        count_effects(list_unnamed(seen)), count_effects(list_unnamed(control)) | most
+    )
+    return tuple(
+        Act(
+            owner,
+            f"{count} more effects than in a control session: {kind} by {recorder}, {detail!r}",
+            "unfounded",
+            kind,
+            detail,
+        )
+        for (recorder, kind, detail), count in sorted(extra.items())
+    )
+
+
+def list_unnamed(seen: Observation) -> list[Observed]:
+    """Return effects without a name of ours that recorders did not cause themselves."""
+    return [
+        e for e in seen.effects if not tokens_in(e.detail + e.content) and _OUR_OWN not in e.detail
+    ]
+
+
+def _names_carried(content: bytes) -> set[bytes]:
+    """Return the names in an effect's content, unless it is a log of the frame itself."""
+    if b"jsonrpc" in content or b"tools/" in content:
+        return set()
+    return {match.group() for match in TOKEN.finditer(content)}

@@ -1,0 +1,323 @@
+"""Build the evidence of a session from the trace of a gateway that ran in this process.
+
+Every frame asks for an action of its own name, so an effect alone says which frame caused it. A
+reply is matched by id and type of id; that to a rejected frame, by how the id is spelled.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
+
+from wirefence.oracles.arguments import same_arguments
+from wirefence.oracles.document import spell_integer
+from wirefence.oracles.evidence import (
+    Act,
+    Answer,
+    Evidence,
+    Owed,
+    Reply,
+    has_succeeded,
+    is_owed,
+    is_rejected,
+    list_responses,
+)
+from wirefence.oracles.liveness import (
+    HELD_PER_BYTE,
+    HELD_SLACK,
+    MEMORY_PER_BYTE,
+    MEMORY_SLACK,
+)
+from wirefence.oracles.records import Call, FrameVerdict, Judgement, ReplyVerdict
+from wirefence.oracles.transcript import lines_of
+from wirefence.oracles.transcript_judge import judge_reply
+from wirefence.oracles.value_text import describe_value
+from wirefence.strategies.contract import Contract
+from wirefence.strategies.records import Case
+from wirefence.targets.records import Effect, Trace
+
+__all__ = ["read_trace"]
+
+_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/]))')
+_ALTERED = "the arguments or the tool are not those of the call"
+_Key = tuple[type, str | int]
+_Granted = dict[tuple[str, str], list[tuple[FrameVerdict, Call]]]
+
+
+def read_trace(
+    case: Case,
+    judgement: Judgement,
+    trace: Trace,
+    contract: Contract,
+    control: Evidence | None = None,
+) -> Evidence:
+    """Return the evidence of a session that ``trace`` recorded and ``judgement`` judged.
+
+    ``control`` is that of the same session without its rejected frames.
+    """
+    lines = lines_of(trace.stdout)
+    said = tuple(judge_reply(line, case.version) for line in lines)
+    data, frames = case.data, judgement.frames
+    granted = _list_granted(judgement)
+    answers, nameless = _sort_replies(said, lines)
+    served = {key[1] for key, got in answers.items() if any(r.verdict.is_result for r in got)}
+    done, acts = _sort_effects(data, frames, granted, trace.effects, served)
+    acts = [_find_coerced(act, frames, answers) for act in acts]
+    strict = contract.profile == "strict"
+    return Evidence(
+        target=trace.target,
+        data=data,
+        contract=contract,
+        frames=frames,
+        exact=True,
+        owed=tuple(_list_owed(frames, answers, trace)),
+        strays=tuple(_list_strays(data, frames, answers)),
+        nameless=tuple(nameless),
+        done=tuple(done),
+        acts=tuple(acts),
+        lines=tuple(lines),
+        said=said,
+        tail=trace.stdout[trace.stdout.rfind(b"\n") + 1 :],
+        ending=trace.ending,
+        status=trace.error,
+        seconds=trace.seconds,
+        secrets=(contract.token,),
+        names=tuple(frame.nonce for frame in case.frames if frame.nonce),
+        peak_bytes=trace.peak_bytes,
+        memory_bound=MEMORY_SLACK + MEMORY_PER_BYTE * len(data),
+        held_bytes=trace.held_bytes,
+        held_bound=HELD_SLACK + HELD_PER_BYTE * contract.max_frame if strict else None,
+        control=control,
+    )
+
+
+def _list_granted(judgement: Judgement) -> _Granted:
+    """The accepted calls by tool and action, in order: input of others may name an action again."""
+    granted: _Granted = {}
+    for frame in judgement.frames:
+        for call in frame.calls:
+            action = call.arguments.get("action")
+            if isinstance(action, str):
+                granted.setdefault((call.tool, action), []).append((frame, call))
+    return granted
+
+
+def _sort_effects(
+    data: bytes,
+    frames: Sequence[FrameVerdict],
+    granted: _Granted,
+    effects: Sequence[Effect],
+    served: Set[str | int],
+) -> tuple[list[Call], list[Act]]:
+    """Return the effects that are no rejected frame's own, and those that must not be."""
+    counts: Counter[tuple[str, str]] = Counter()
+    done: list[Call] = []
+    acts: list[Act] = []
+    for effect in effects:
+        key = (effect.tool, effect.action)
+        calls = granted.get(key)
+        text = f"{effect.tool} ran as {effect.action!r}"
+        call = Call(effect.tool, dict(effect.arguments))
+        if calls is None:
+            act = _find_owner(data, frames, granted, effect, served)
+            acts.append(act)
+            if act.owner is None or not is_rejected(act.owner):
+                done.append(call)
+            continue
+        done.append(call)
+        frame, wanted = calls[min(counts[key], len(calls) - 1)]
+        if counts[key] >= len(calls):
+            acts.append(Act(frame, f"{text} again", "twice"))
+        elif effect.fed < frame.end:
+            acts.append(Act(frame, f"{text} before its frame was complete", "early"))
+        elif not same_arguments(wanted.arguments, effect.arguments):
+            acts.append(Act(frame, f"{text}: {_ALTERED}", "altered"))
+        counts[key] += 1
+    return done, acts
+
+
+def _find_owner(
+    data: bytes,
+    frames: Sequence[FrameVerdict],
+    granted: _Granted,
+    effect: Effect,
+    served: Set[str | int],
+) -> Act:
+    """Return the act of an effect that no granted call accounts for."""
+    action = effect.action
+    text = f"{effect.tool} ran as {action!r}"
+    frame = next((calls[0][0] for (_, name), calls in granted.items() if name == action), None)
+    if action and frame is not None:
+        return Act(frame, f"{text}: {_ALTERED}", "altered")
+    owner = _find_origin(data, frames, action, served)
+    if owner is None:
+        why = "an action name that was never sent" if action else "without an action name"
+        return Act(None, f"{effect.tool} ran as {action!r}, {why}", "unfounded")
+    return Act(owner, text)
+
+
+def _find_coerced(
+    act: Act, frames: Sequence[FrameVerdict], answers: dict[_Key, list[Reply]]
+) -> Act:
+    """Give an effect without a frame to the one refused call that was answered with success.
+
+    Its action name may be another value made into a string.
+    """
+    if act.owner is not None:
+        return act
+    served = [
+        each
+        for each in frames
+        if each.rule
+        and each.method == "tools/call"
+        and any(
+            reply.verdict.is_result
+            for name in each.ids
+            for reply in answers.get((type(name), name), ())
+        )
+    ]
+    return replace(act, owner=served[0], fault="") if len(served) == 1 else act
+
+
+def _find_origin(
+    data: bytes, frames: Iterable[FrameVerdict], action: str, served: Set[str | int]
+) -> FrameVerdict | None:
+    """The last frame that gives an action its name; else the first that holds the name at all.
+
+    One that was answered with a result comes first, of several (``served`` are the ids). The last,
+    because an earlier one may be what made it possible, and hold the name by chance.
+    """
+    spelled = json.dumps(action, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    member = re.compile(rb'(?i:"action")\s*:\s*%b' % re.escape(spelled))
+    holding = [f for f in frames if action and _holds_name(data[f.start : f.end], action)]
+    naming = [f for f in holding or frames if member.search(data, f.start, f.end)]
+    several = [each for each in naming if _is_served(data, each, served)]
+    naming = several or naming
+    return naming[-1] if naming else holding[0] if holding else None
+
+
+def _is_served(data: bytes, frame: FrameVerdict, served: Set[str | int]) -> bool:
+    """Whether a frame that is refused or rejected holds an id that was answered with a result."""
+    if frame.ids:
+        return not served.isdisjoint(frame.ids)
+    raw = data[frame.start : frame.end]
+    return any(
+        isinstance(n, str) and b'"id":"%b"' % n.encode("utf-8", "replace") in raw for n in served
+    )
+
+
+def _holds_name(line: bytes, action: str) -> bool:
+    """Whether a frame, good or bad, holds an action's name, as it is or escaped."""
+    if action.encode("utf-8", "surrogatepass") in line:
+        return True
+    text = line.decode("utf-8", "replace")
+    return action in text or ("\\" in text and action in _undo_escapes(text))
+
+
+def _undo_escapes(text: str) -> str:
+    """Text with its escapes undone wherever they stand: a broken frame has no strings."""
+    units = _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2], text)
+    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _sort_replies(
+    said: Iterable[ReplyVerdict], lines: Iterable[bytes]
+) -> tuple[dict[_Key, list[Reply]], list[Reply]]:
+    """Return the replies by typed id, and those with a null id."""
+    answers: dict[_Key, list[Reply]] = defaultdict(list)
+    nameless: list[Reply] = []
+    for verdict, line in zip(said, lines, strict=True):
+        for each in list_responses(verdict):
+            if each.id is None:
+                nameless.append(Reply(each, line))
+            else:
+                answers[type(each.id), each.id].append(Reply(each, line))
+    return answers, nameless
+
+
+def _list_owed(
+    frames: Sequence[FrameVerdict], answers: dict[_Key, list[Reply]], trace: Trace
+) -> Iterable[Owed]:
+    """Yield each request that is owed a reply, with the replies that it got."""
+    ran = {effect.action for effect in trace.effects}
+    for frame in frames:
+        if not is_owed(frame):
+            continue
+        for request in frame.members or (frame,):
+            for name in request.ids:
+                got = answers.get((type(name), name), [])
+                shared = _find_rejected(frames, name)
+                lost = ""
+                if got and _promises_effect(request, got, ran):
+                    lost = "answered with success, but nothing ran"
+                yield Owed(
+                    request,
+                    name,
+                    tuple(got),
+                    shared,
+                    len(got) > 1 and _has_twin(frames, answers, name),
+                    lost,
+                )
+
+
+def _promises_effect(request: FrameVerdict, got: Sequence[Reply], ran: set[str]) -> bool:
+    """Whether a call was answered with success and its action did not run."""
+    missing = any(call.arguments.get("action") not in ran for call in request.calls)
+    return missing and all(has_succeeded(each.verdict) for each in got)
+
+
+def _find_rejected(frames: Iterable[FrameVerdict], name: str | int) -> FrameVerdict | None:
+    """The rejected frame that used an id as well: its error may then carry the same id."""
+    return next((f for f in frames if is_rejected(f) and _has_id(f, name)), None)
+
+
+def _has_id(frame: FrameVerdict, name: str | int) -> bool:
+    return any(type(each) is type(name) and each == name for each in frame.ids)
+
+
+def _has_twin(
+    frames: Iterable[FrameVerdict], answers: dict[_Key, list[Reply]], name: str | int
+) -> bool:
+    """Whether one of several replies may be that of a request with the same id of another type."""
+    owed = (other for frame in frames if is_owed(frame) for other in frame.ids)
+    return any(
+        type(other) is not type(name)
+        and _spell_id(other) == _spell_id(name)
+        and (type(other), other) not in answers
+        for other in owed
+    )
+
+
+def _list_strays(
+    data: bytes, frames: Sequence[FrameVerdict], answers: dict[_Key, list[Reply]]
+) -> Iterable[Answer]:
+    """Yield the replies whose id no request has which is owed one."""
+    owed = {(type(i), i) for f in frames if is_owed(f) for i in f.ids}
+    for key, got in answers.items():
+        if key not in owed:
+            owners = _find_owners(data, frames, key[1])
+            yield Answer(describe_value(key[1]), tuple(got), tuple(owners))
+
+
+def _find_owners(
+    data: bytes, frames: Sequence[FrameVerdict], name: str | int
+) -> list[FrameVerdict]:
+    """The rejected frames that hold an id: by what the judge read, else by how it is spelled.
+
+    A number anywhere in a frame is no id: frames that are rejected are full of numbers.
+    """
+    found = [frame for frame in frames if _has_id(frame, name)]
+    if found:
+        return found
+    text = json.dumps(name, ensure_ascii=False) if isinstance(name, str) else spell_integer(name)
+    spelled = re.escape(text.encode("utf-8", "surrogatepass"))
+    member = re.compile(rb'"id"\s*:\s*%b(?![0-9.eE])' % spelled, re.IGNORECASE)
+    rejected = (frame for frame in frames if not frame.accepted)
+    return [frame for frame in rejected if member.search(data, frame.start, frame.end)]
+
+
+def _spell_id(name: str | int) -> str:
+    return name if isinstance(name, str) else spell_integer(name)
