@@ -244,23 +244,30 @@ def _name_nameless(evidence: Evidence, surplus: int) -> tuple[str, FrameVerdict 
 
 def _check_leaks(evidence: Evidence) -> Iterator[Finding]:
     """Look for what no reply may hold: a secret, a traceback, the action name of any frame."""
-    said = [each for verdict in evidence.said for each in list_responses(verdict)]
-    # A client may name its request after the secret, and then hears that id again.
-    ids = [each.id for each in said if isinstance(each.id, str)]
+    out = b"\n".join((*evidence.lines, evidence.tail))
     for secret in evidence.secrets:
-        echoed = sum(each.count(secret) for each in ids)
-        raw = secret.encode()
-        if sum(line.count(raw) for line in (*evidence.lines, evidence.tail)) > echoed:
+        if (count := out.count(secret.encode())) > _count_echoes(evidence, secret, count):
             text = "the operator's token is on stdout"
             yield evidence.make_finding("reply", "reply-leak:token", None, text)
-    leak = next((x for x in (*evidence.lines, evidence.tail) if _TRACEBACK in x), b"")
-    if leak:
+    if _TRACEBACK in out:
+        leak = next(x for x in (*evidence.lines, evidence.tail) if _TRACEBACK in x)
         text = "a traceback is on stdout"
         yield evidence.make_finding("reply", "reply-leak:traceback", None, text, leak)
+    if not evidence.names or b'"error"' not in out:
+        return
+    said = [each for verdict in evidence.said for each in list_responses(verdict)]
     errors = _join_strings([member_of(each, "error") for each in said])
     if any(name in errors for name in evidence.names):
         text = "an error reply repeats an action name"
         yield evidence.make_finding("reply", "reply-leak:action", None, text)
+
+
+def _count_echoes(evidence: Evidence, secret: str, count: int) -> int:
+    """Count how often a secret came back as an id: a client may name its request after it."""
+    if not count:
+        return 0
+    said = [each for verdict in evidence.said for each in list_responses(verdict)]
+    return sum(each.id.count(secret) for each in said if isinstance(each.id, str))
 
 
 def _join_strings(values: Sequence[object]) -> str:

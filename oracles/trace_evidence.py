@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from wirefence.oracles.arguments import same_arguments
@@ -44,6 +44,7 @@ __all__ = ["read_trace"]
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/]))')
 _ALTERED = "the arguments or the tool are not those of the call"
 _Key = tuple[type, str | int]
+_Answers = Mapping[_Key, list[Reply]]
 _Granted = dict[tuple[str, str], list[tuple[FrameVerdict, Call]]]
 
 
@@ -63,8 +64,7 @@ def read_trace(
     data, frames = case.data, judgement.frames
     granted = _list_granted(judgement)
     answers, nameless = _sort_replies(said, lines)
-    served = {key[1] for key, got in answers.items() if any(r.verdict.is_result for r in got)}
-    done, acts = _sort_effects(data, frames, granted, trace.effects, served)
+    done, acts = _sort_effects(data, frames, granted, trace.effects, answers)
     acts = [_find_coerced(act, frames, answers) for act in acts]
     strict = contract.profile == "strict"
     return Evidence(
@@ -110,7 +110,7 @@ def _sort_effects(
     frames: Sequence[FrameVerdict],
     granted: _Granted,
     effects: Sequence[Effect],
-    served: Set[str | int],
+    answers: _Answers,
 ) -> tuple[list[Call], list[Act]]:
     """Return the effects that are no rejected frame's own, and those that must not be."""
     counts: Counter[tuple[str, str]] = Counter()
@@ -122,7 +122,7 @@ def _sort_effects(
         text = f"{effect.tool} ran as {effect.action!r}"
         call = Call(effect.tool, dict(effect.arguments))
         if calls is None:
-            act = _find_owner(data, frames, granted, effect, served)
+            act = _find_owner(data, frames, granted, effect, answers)
             acts.append(act)
             if act.owner is None or not is_rejected(act.owner):
                 done.append(call)
@@ -144,7 +144,7 @@ def _find_owner(
     frames: Sequence[FrameVerdict],
     granted: _Granted,
     effect: Effect,
-    served: Set[str | int],
+    answers: _Answers,
 ) -> Act:
     """Return the act of an effect that no granted call accounts for."""
     action = effect.action
@@ -152,7 +152,7 @@ def _find_owner(
     frame = next((calls[0][0] for (_, name), calls in granted.items() if name == action), None)
     if action and frame is not None:
         return Act(frame, f"{text}: {_ALTERED}", "altered")
-    owner = _find_origin(data, frames, action, served)
+    owner = _find_origin(data, frames, action, answers)
     if owner is None:
         why = "an action name that was never sent" if action else "without an action name"
         return Act(None, f"{effect.tool} ran as {action!r}, {why}", "unfounded")
@@ -183,19 +183,20 @@ def _find_coerced(
 
 
 def _find_origin(
-    data: bytes, frames: Iterable[FrameVerdict], action: str, served: Set[str | int]
+    data: bytes, frames: Iterable[FrameVerdict], action: str, answers: _Answers
 ) -> FrameVerdict | None:
     """The last frame that gives an action its name; else the first that holds the name at all.
 
-    One that was answered with a result comes first, of several (``served`` are the ids). The last,
-    because an earlier one may be what made it possible, and hold the name by chance.
+    Of several, one that was answered with a result comes first. The last, because an earlier one
+    may be what made it possible, and hold the name by chance.
     """
     spelled = json.dumps(action, ensure_ascii=False).encode("utf-8", "surrogatepass")
     member = re.compile(rb'(?i:"action")\s*:\s*%b' % re.escape(spelled))
     holding = [f for f in frames if action and _holds_name(data[f.start : f.end], action)]
     naming = [f for f in holding or frames if member.search(data, f.start, f.end)]
-    several = [each for each in naming if _is_served(data, each, served)]
-    naming = several or naming
+    if len(naming) > 1:
+        served = {key[1] for key, got in answers.items() if any(r.verdict.is_result for r in got)}
+        naming = [each for each in naming if _is_served(data, each, served)] or naming
     return naming[-1] if naming else holding[0] if holding else None
 
 
