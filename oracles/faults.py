@@ -19,7 +19,7 @@ __all__ = ["ANY", "TAKES", "Fault", "group_findings", "name_faults", "rank_findi
 
 TAKES = frozenset(
     {
-        *("act-rejected", "act-unauthorized", "act-after-close", "reply-to-rejected"),
+        *("act-rejected", "act-unauthorized", "reply-to-rejected"),
         *("reply-code:result", "client-accepts"),
     }
 )
@@ -27,6 +27,9 @@ TAKES = frozenset(
 
 ANY = "any rejected frame"
 """What brings a fault about that follows frames of many rules."""
+
+_LATE = ("act-after-close", "reply-to-rejected:late")
+"""Effects which say that a target went on after the close: together they are one fault."""
 
 _MANY = 3
 """Rules at which an effect that is no leniency is one fault, whatever is rejected: a target that
@@ -88,11 +91,16 @@ def name_faults(findings: Collection[Finding]) -> dict[str, str]:
     rules: dict[tuple[str, str], set[str]] = defaultdict(set)
     for each in findings:
         if _may_follow_any(each) and leniency_of(each.deviation) not in taken[each.family]:
-            rules[each.family, each.rule].add(each.deviation.partition(":")[0])
+            rules[each.family, _name_group(each)].add(each.deviation.partition(":")[0])
     return {
-        each.signature: _name_fault(each, taken[each.family], rules[each.family, each.rule])
+        each.signature: _name_fault(each, taken[each.family], rules[each.family, _name_group(each)])
         for each in findings
     }
+
+
+def _name_group(finding: Finding) -> str:
+    """Return the rule under which an effect is grouped that is no leniency."""
+    return _LATE[0] if finding.effect in _LATE else finding.rule
 
 
 def _may_follow_any(finding: Finding) -> bool:
@@ -111,5 +119,5 @@ def _name_fault(finding: Finding, taken: Set[str], rules: Set[str]) -> str:
     if finding.rule == "act-unauthorized":
         return f"{family}|{effect}"
     if _may_follow_any(finding):
-        return f"{family}|{finding.rule}|{ANY if len(rules) >= _MANY else rule}"
+        return f"{family}|{_name_group(finding)}|{ANY if len(rules) >= _MANY else rule}"
     return f"{family}|{effect}|{deviation}"

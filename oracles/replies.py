@@ -187,7 +187,8 @@ def _charge_processed(evidence: Evidence, owner: FrameVerdict, reply: Reply) -> 
     what = f"a frame that breaks {owner.rule}" if owner.rule else "text within an accepted frame"
     text = f"a result for {what}"
     if evidence.exact:
-        return evidence.make_finding("reply", "reply-to-rejected", owner, text, reply.line)
+        late = ":late" if owner.rule == "life-closed" else ""
+        return evidence.make_finding("reply", f"reply-to-rejected{late}", owner, text, reply.line)
     if owner.rule == "life-closed":
         return evidence.make_finding("non-action", "act-after-close", owner, text, reply.line)
     calls = owner.method in ("tools/call", "") or owner.accepted
@@ -205,7 +206,7 @@ def _check_codes(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
     owner, line = answer.owners[0], wrong[0].line
     if late:
         text = "an answer after the close"
-        yield evidence.make_finding("reply", "reply-to-rejected", late[0], text, line)
+        yield evidence.make_finding("reply", "reply-to-rejected:late", late[0], text, line)
     else:
         got = describe_value(wrong[0].verdict.code)
         text = f"wrong error code: expected {owner.code}, got {got}"
@@ -227,14 +228,16 @@ def _check_nameless(evidence: Evidence) -> Iterator[Finding]:
         codes = {frame.code for frame in rejected}
         for each in [each for each in nameless if each.verdict.code not in codes][:1]:
             text = f"wrong error code: got {describe_value(each.verdict.code)}"
-            yield evidence.make_finding("reply", "reply-code", rejected[0], text, each.line)
+            late = next((f for f in evidence.frames if f.rule == "life-closed"), None)
+            effect = "reply-to-rejected:late" if late else "reply-code"
+            yield evidence.make_finding("reply", effect, late or rejected[0], text, each.line)
 
 
 def _name_nameless(evidence: Evidence, surplus: int) -> tuple[str, FrameVerdict | None]:
     """Return the effect of so many errors too many, and the frame that they are about."""
     late = next((each for each in evidence.frames if each.rule == "life-closed"), None)
     if late is not None:
-        return "reply-to-rejected", late
+        return "reply-to-rejected:late", late
     silent = [each for each in evidence.frames if each.kind == "notification" and each.accepted]
     if evidence.exact and surplus == len(silent):
         return "reply-to-notification", None
