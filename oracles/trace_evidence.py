@@ -308,16 +308,18 @@ def _find_owners(
 ) -> list[FrameVerdict]:
     """The rejected frames that hold an id: by what the judge read, else by how it is spelled.
 
-    A number anywhere in a frame is no id: frames that are rejected are full of numbers.
+    A number anywhere in a frame is no id: frames that are rejected are full of numbers. Frames
+    after the close come first: the judge reads no id of theirs.
     """
     found = [frame for frame in frames if _has_id(frame, name)]
-    if found:
+    late = [frame for frame in frames if frame.rule == "life-closed"]
+    if found and not late:
         return found
     text = json.dumps(name, ensure_ascii=False) if isinstance(name, str) else spell_integer(name)
     spelled = re.escape(text.encode("utf-8", "surrogatepass"))
     member = re.compile(rb'"id"\s*:\s*%b(?![0-9.eE])' % spelled, re.IGNORECASE)
-    rejected = (frame for frame in frames if not frame.accepted)
-    return [frame for frame in rejected if member.search(data, frame.start, frame.end)]
+    others = late if found else late + [f for f in frames if f.rule and f not in late]
+    return [each for each in others if member.search(data, each.start, each.end)] + found
 
 
 def _spell_id(name: str | int) -> str:
