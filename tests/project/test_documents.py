@@ -17,6 +17,7 @@ TERMS = (
     *("classic input", "target", "policy", "profile", "house rule", "strict sibling", "quirk"),
     *("trace", "judge", "oracle", "non-action", "act-unfounded", "resync", "smoke-lost"),
     *("escapes", "survives", "signs", "finding", "signature", "reproducer", "baseline", "budget"),
+    *("place", "gateway", "adapter", "planted fault", "control session", "class"),
 )
 
 
