@@ -89,7 +89,7 @@ def json_texts(*, size: int | None = None, lone_surrogates: bool = False) -> Sea
 def messages(
     version: Version | None = None, direction: Direction = "client-to-server"
 ) -> SearchStrategy[Message]:
-    """Valid MCP messages of ``version``, or of any: see :func:`strategies.mcp.message`.
+    """Valid MCP messages of ``version``, or of any: see :func:`wirefence.strategies.mcp.message`.
 
     Raises ValueError for a version or direction that does not exist.
     """
@@ -126,8 +126,8 @@ def damaged_frames(
 
     ``damage`` names operators or families of them, ``expect`` keeps those whose result must be
     rejected (``"reject"``), must be accepted (``"accept"``) or depends (``"profile"``). Damage that
-    takes readers long is done only if it is named. Raises ValueError for an argument that means
-    nothing, and if no damage is left.
+    takes readers long is done only if it is named. Raises ValueError for an unknown value, and if
+    no damage is left.
     """
     _check("version", version, VERSIONS)
     _check("direction", direction, get_args(Direction))
@@ -166,10 +166,11 @@ def sessions(
 def server_sessions(
     version: Version | None = None, *, damage: Damage | None = apply_damage
 ) -> SearchStrategy[Case]:
-    """What a server writes in a session: see :func:`strategies.server_sessions.server_session`.
+    """Whole sessions of a server: what it writes in answer to a client.
 
-    ``version`` and ``damage`` are those of :func:`sessions`; one in sixteen holds the damaged
-    frames alone. Like ``sessions``, the name is that of a module too.
+    See :func:`wirefence.strategies.server_sessions.server_session`. ``version`` and ``damage`` are
+    those of :func:`sessions`; one in sixteen holds the damaged frames alone. Like ``sessions``, the
+    name is that of a module too.
     """
     _check("version", version, VERSIONS)
 
