@@ -214,7 +214,7 @@ class _Reader:
         return len(self.text) if wanted or closer else -1
 
     def _plain_name(self, top: dict[str, Any], at: int, end: int) -> str:
-        """The name that stands there, without escapes; takes note if ``top`` has it already."""
+        """Return the name at ``at`` without escapes; note a duplicate key if ``top`` has it."""
         name = self._unescape(at, end)
         if name in top:
             self.duplicates = True
