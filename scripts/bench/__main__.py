@@ -37,13 +37,13 @@ def command(what: str, seconds: float, form: str) -> int:
         click.echo(json.dumps(said, indent=1) if form == "json" else coverage.as_table(rows))
         return NOTHING
     if what == "planted":
-        return _planted(form)
+        return _measure_planted(form)
     figures = gate.measure() if what == "gate" else parts.measure()
     click.echo(parts.as_text(figures) if form == "json" else parts.as_table(figures))
     return NOTHING
 
 
-def _planted(form: str) -> int:
+def _measure_planted(form: str) -> int:
     """Hunt for every planted fault; a missed one is a finding about ourselves."""
     hunts = []
     for each in planted_stages.sweep():

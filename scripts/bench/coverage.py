@@ -51,13 +51,13 @@ class Figures:
 def measure(seconds: float = 60.0) -> list[Figures]:
     """Run ``fuzz_parsers`` with two parsers and ``fuzz_gateway`` under either mutator."""
     return [
-        _run(name, targets, seconds, plain=plain)
+        _measure_mutator(name, targets, seconds, plain=plain)
         for name, targets in (("fuzz_parsers", PARSERS), ("fuzz_gateway", ("gateway",)))
         for plain in (False, True)
     ]
 
 
-def _cpu(pid: int) -> float:
+def _read_cpu_seconds(pid: int) -> float:
     """CPU seconds of a running process."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -66,17 +66,19 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _run(name: str, targets: tuple[str, ...], seconds: float, *, plain: bool) -> Figures:
+def _measure_mutator(
+    name: str, targets: tuple[str, ...], seconds: float, *, plain: bool
+) -> Figures:
     with tempfile.TemporaryDirectory(prefix="wirefence-") as folder:
         orders = TargetSettings(str(Path(folder) / "out"), "", targets, plain=plain)
         process = FuzzProcess(Job(name, orders, Path(folder) / "corpus"))
         try:
             while process.read_progress().sighting.begun == 0 and process.code is None:
                 time.sleep(_TICK)
-            begun, before = time.monotonic(), _cpu(process.pid)
+            begun, before = time.monotonic(), _read_cpu_seconds(process.pid)
             while time.monotonic() - begun < seconds and process.code is None:
                 time.sleep(_TICK)
-            cpu, seen = _cpu(process.pid) - before, process.read_progress()
+            cpu, seen = _read_cpu_seconds(process.pid) - before, process.read_progress()
         finally:
             process.close()
     return Figures(

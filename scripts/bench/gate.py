@@ -1,8 +1,8 @@
-"""How fast is the gate? Bad frames against good ones, by the same server in the same run.
+"""Measure the rate of the gate against rates of the same server in the same run.
 
-Servers and machines differ a hundredfold, so the only figure that travels is a
-ratio. What a server does with good requests that are simply pipelined is all that can be asked for;
-what it does with the very bytes of the bad ones, sent blindly, is all that can be had.
+Servers and machines differ a hundredfold, so only ratios can be compared between machines. The rate
+of pipelined good requests is the goal. The rate of the same bad frames, written without waiting for
+anything ("blindly"), is the upper limit.
 """
 
 from __future__ import annotations
@@ -92,22 +92,24 @@ await server.connect(new StdioServerTransport());
 def measure() -> dict[str, object]:
     """Frames per second of wall time and their ratios, for each server at hand.
 
-    ``good`` are calls and pings, all in the pipe at once. ``bad, blindly`` are the frames of the
-    damage vocabulary in one write, nothing read into the replies. ``in the pipe`` is the gate with
-    trials that were made before: sent, waited for, and led back to their trials. ``judged`` is the
-    gate as it is: trials are made, judged, and sent again as copies while new ones are made. The
-    peer's rate is that of the calls which reach the server. Processor time is of gate and server
-    together: a busy machine spoils ratios of wall time.
+    ``good`` are calls and pings, pipelined. ``bad, blindly`` are frames of all damage operators,
+    written without a look at the replies. ``in the pipe`` is the gate with trials that were
+    generated before: sent, awaited, and assigned to their trials. ``judged`` is the gate as it
+    runs: it generates and judges trials, and sends copies of them meanwhile. The peer's rate is
+    that of the calls which reach the server. Processor time is of gate and server together: a busy
+    machine distorts ratios of wall time.
     """
     figures: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, launch in _servers(Path(folder)):
-            figures |= {f"{name}: {what}": said for what, said in _figures(launch, folder).items()}
+        for name, launch in _find_servers(Path(folder)):
+            figures |= {
+                f"{name}: {what}": said for what, said in _measure_figures(launch, folder).items()
+            }
     return figures
 
 
-def _figures(launch: Launch, folder: str) -> dict[str, object]:
-    rates = _rates(launch)
+def _measure_figures(launch: Launch, folder: str) -> dict[str, object]:
+    rates = _measure_rates(launch)
     peer = calls_per_second(launch, Path(folder))
     said: dict[str, object] = {
         "good frames/s, pipelined": round(rates.good),
@@ -128,20 +130,20 @@ def _figures(launch: Launch, folder: str) -> dict[str, object]:
     return said
 
 
-def _servers(folder: Path) -> Iterator[tuple[str, Launch]]:
-    """Servers of this machine; that of the TypeScript SDK where ``node_modules`` is at hand."""
-    yield "loop", Launch((sys.executable, _script(folder, "loop.py", _LOOP)))
+def _find_servers(folder: Path) -> Iterator[tuple[str, Launch]]:
+    """Yield the servers that can run here; the TypeScript SDK needs ``node_modules``."""
+    yield "loop", Launch((sys.executable, _write_script(folder, "loop.py", _LOOP)))
     yield "gateway", Launch((sys.executable, *_GATEWAY))
     # find_spec of a submodule imports its parents, which an older SDK has not.
     if importlib.util.find_spec("mcp") and importlib.util.find_spec("mcp.server.mcpserver"):
-        yield "Python SDK", Launch((sys.executable, _script(folder, "sdk.py", _SDK)))
+        yield "Python SDK", Launch((sys.executable, _write_script(folder, "sdk.py", _SDK)))
     node, modules = shutil.which("node"), Path("node_modules")
     if node and (modules / "@modelcontextprotocol" / "sdk").is_dir():
         (folder / "node_modules").symlink_to(modules.absolute())
-        yield "TypeScript SDK", Launch((node, _script(folder, "sdk.mjs", _NODE)))
+        yield "TypeScript SDK", Launch((node, _write_script(folder, "sdk.mjs", _NODE)))
 
 
-def _script(folder: Path, name: str, text: str) -> str:
+def _write_script(folder: Path, name: str, text: str) -> str:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return str(path)
@@ -161,32 +163,32 @@ class _Rates:
     cpu: float = 0.0
 
 
-def _rates(launch: Launch) -> _Rates:
+def _measure_rates(launch: Launch) -> _Rates:
     """Measure one server, all ways in turn."""
-    lab = FreshServers(
+    fresh_servers = FreshServers(
         launch, Options(nominee=_NOMINEE, effects=("http",), policy="continue"), ahead=1
     )
     try:
-        facts = discover_server(lab)
+        facts = discover_server(fresh_servers)
         maker = TrialMaker(facts, ToolWording.of(_NOMINEE), facts.version)
-        rates, made = _Rates(), _copies(maker, facts)
+        rates, made = _Rates(), _make_copies(maker, facts)
         good = TrialPayload.of(
             prepare_trial(maker.make_good_session(1), facts.make_contract("strict")), facts.version
         )
         goods = [good.rename_to(number) for number in range(2, _GROUPS)]
         bads = [each.payload for each in made]
         for _ in range(_ROUNDS):
-            rates.good = max(rates.good, _blindly(lab, maker, goods))
-            rates.blind = max(rates.blind, _blindly(lab, maker, bads))
-            rates.piped = max(rates.piped, _piped(lab, facts, made))
-            _judge(lab, facts, maker, rates)
+            rates.good = max(rates.good, _measure_blind_writes(fresh_servers, maker, goods))
+            rates.blind = max(rates.blind, _measure_blind_writes(fresh_servers, maker, bads))
+            rates.piped = max(rates.piped, _measure_pipelined(fresh_servers, facts, made))
+            _measure_judged(fresh_servers, facts, maker, rates)
         return rates
     finally:
-        lab.close()
+        fresh_servers.close()
 
 
-def _copies(maker: TrialMaker, facts: Facts) -> list[TrialCopy]:
-    """The vocabulary again and again under new names, as far as it can stay in the pipe."""
+def _make_copies(maker: TrialMaker, facts: Facts) -> list[TrialCopy]:
+    """Return copies, under new names, of all damaged trials that can share a process."""
     contract, numbers = facts.make_contract("strict"), count(1)
     templates = Templates(numbers)
     for trial in maker.make_damaged(numbers):
@@ -195,43 +197,47 @@ def _copies(maker: TrialMaker, facts: Facts) -> list[TrialCopy]:
     return [*filter(None, (templates.make_copy() for _ in range(_GROUPS)))]
 
 
-def _blindly(lab: FreshServers, maker: TrialMaker, parcels: Sequence[TrialPayload]) -> float:
-    """Frames per second where the pipe is kept full, and only the sentinels are looked for."""
-    watched = lab.take_server()
+def _measure_blind_writes(
+    fresh_servers: FreshServers, maker: TrialMaker, payloads: Sequence[TrialPayload]
+) -> float:
+    """Return frames per second where the pipe is kept full and only sentinels are awaited."""
+    watched = fresh_servers.take_server()
     try:
         session = watched.session
         hello = TrialNames(0).request_id("h")
         version = b'"%b"' % maker.version.encode()
         session.send(make_initialize(version, hello).raw + INITIALIZED.raw)
-        session.wait_for([hello.strip(b'"')], lab.options.start_patience)
+        session.wait_for([hello.strip(b'"')], fresh_servers.options.start_patience)
         began = time.monotonic()
         late = began + _LONGEST
         last: list[bytes] = []
-        for at in range(0, len(parcels), _LOT):
-            lot = parcels[at : at + _LOT]
+        for at in range(0, len(payloads), _LOT):
+            lot = payloads[at : at + _LOT]
             session.send(b"".join(each.data for each in lot))
             session.wait_for(last, late - time.monotonic())
-            last = [_sentinel(lot[-1])]
+            last = [_sentinel_id(lot[-1])]
             if time.monotonic() > late:
                 break
         session.wait_for(last, late - time.monotonic())
         spent = time.monotonic() - began
-        done = (each for each in parcels if _sentinel(each) in session.answered)
+        done = (each for each in payloads if _sentinel_id(each) in session.answered)
         return sum(each.data.count(b"\n") for each in done) / spent
     finally:
         watched.stop()
 
 
-def _sentinel(parcel: TrialPayload) -> bytes:
-    return TrialNames(parcel.number).request_id("s").strip(b'"')
+def _sentinel_id(payload: TrialPayload) -> bytes:
+    return TrialNames(payload.number).request_id("s").strip(b'"')
 
 
-def _piped(lab: FreshServers, facts: Facts, trials: Sequence[PreparedTrial]) -> float:
-    """Frames per second of the screen: sent, waited for, and led back to their trials.
+def _measure_pipelined(
+    fresh_servers: FreshServers, facts: Facts, trials: Sequence[PreparedTrial]
+) -> float:
+    """Return frames per second of trials that are sent, awaited and assigned, without a judge.
 
-    The clock stops when nothing new is sent: what is waited for at the end is no part of a rate.
+    The clock stops with the last write: the time of the last replies is no part of the rate.
     """
-    warm = PipelinedServer(lab, facts)
+    warm = PipelinedServer(fresh_servers, facts)
     try:
         warm.ensure_running()
         began = time.monotonic()
@@ -249,21 +255,23 @@ def _piped(lab: FreshServers, facts: Facts, trials: Sequence[PreparedTrial]) -> 
             return now > late
 
         for prepared, _ in warm.screen_trials(source(), is_late):
-            frames += _frames(prepared)
+            frames += _count_frames(prepared)
         return rates[0]
     finally:
         warm.close()
 
 
-def _frames(prepared: PreparedTrial) -> int:
+def _count_frames(prepared: PreparedTrial) -> int:
     if isinstance(prepared, TrialCopy):
         return prepared.payload.data.count(b"\n")
     return prepared.trial.case.data.count(b"\n", prepared.trial.opening)
 
 
-def _judge(lab: FreshServers, facts: Facts, maker: TrialMaker, rates: _Rates) -> None:
-    """Frames per second with all work on them."""
-    warm, known, numbers = PipelinedServer(lab, facts), CachedJudge(facts), count(1)
+def _measure_judged(
+    fresh_servers: FreshServers, facts: Facts, maker: TrialMaker, rates: _Rates
+) -> None:
+    """Measure frames per second and processor time with the judge; keep the best in ``rates``."""
+    warm, known, numbers = PipelinedServer(fresh_servers, facts), CachedJudge(facts), count(1)
     contract = facts.make_contract("strict")
     frames = fresh = 0
     try:
@@ -280,8 +288,8 @@ def _judge(lab: FreshServers, facts: Facts, maker: TrialMaker, rates: _Rates) ->
             made, lambda: time.monotonic() > late, templates=templates
         ):
             known.judge_trial(prepared, seen)
-            frames += _frames(prepared)
-            fresh += 0 if template_of(prepared).trial.origin else _frames(prepared)
+            frames += _count_frames(prepared)
+            fresh += 0 if template_of(prepared).trial.origin else _count_frames(prepared)
         rate = frames / (time.monotonic() - began)
         cpu = time.process_time() + cpu_of_group(pid) - cpu
         if rate > rates.judged:

@@ -54,8 +54,8 @@ def calls_per_second(launch: Launch, folder: Path) -> float | str:
     relay.write_text(_RELAY, encoding="utf-8")
     log.write_bytes(b"")
     endpoint = shlex.join((sys.executable, str(relay), str(log), *launch.argv))
-    _run(endpoint, folder)
-    return rate_of([at for at, line in _received(log.read_bytes()) if _is_call(line)])
+    _run_peer(endpoint, folder)
+    return rate_of([at for at, line in _read_received(log.read_bytes()) if _is_call(line)])
 
 
 def rate_of(times: list[float]) -> float | str:
@@ -68,7 +68,7 @@ def rate_of(times: list[float]) -> float | str:
     return (len(times) - 1) / spent
 
 
-def _run(endpoint: str, folder: Path) -> None:
+def _run_peer(endpoint: str, folder: Path) -> None:
     """Let it run until its calls are made or the time is up."""
     words = ("--mode", "tools", "--protocol", "stdio", "--endpoint", endpoint, "--runs", str(_RUNS))
     running = subprocess.Popen(
@@ -90,7 +90,7 @@ def _run(endpoint: str, folder: Path) -> None:
         running.wait()
 
 
-def _received(log: bytes) -> Iterator[tuple[float, bytes]]:
+def _read_received(log: bytes) -> Iterator[tuple[float, bytes]]:
     """What the relay has written: each complete line, and the seconds at which its LF came."""
     at, begun = 0, b""
     while at < len(log):

@@ -61,20 +61,20 @@ class Result:
 
 def load(path: Path) -> list[Change]:
     """Read a file of changes. Raises OSError, ValueError or KeyError."""
-    return [_change(row) for row in json.loads(path.read_bytes())]
+    return [_make_change(row) for row in json.loads(path.read_bytes())]
 
 
-def _change(row: Mapping[str, str]) -> Change:
+def _make_change(row: Mapping[str, str]) -> Change:
     outcomes = row["old_outcome"], row["new_outcome"]
     if row["pkg"].startswith("json"):
         old, new, python = f"python:{row['old']}", f"python:{row['new']}", None
     else:
         old, new = (f"{row['pkg']}=={row[side]}" for side in ("old", "new"))
         python = row["python"]
-    return Change(old, new, python, _raw(row), outcomes)
+    return Change(old, new, python, _make_input(row), outcomes)
 
 
-def _raw(row: Mapping[str, str]) -> bytes:
+def _make_input(row: Mapping[str, str]) -> bytes:
     """The listed input; long ones are told by their first bytes, length and outcome."""
     if row.get("input_hex") is not None:
         return bytes.fromhex(row["input_hex"])
@@ -96,16 +96,16 @@ def run_pair(changes: Sequence[Change], budget: Budget, origin: Origin) -> list[
         explorer.run(replace(origin, words=tuple(dict.fromkeys(words))))
         (pair,) = explorer.pairs
         hired.restart_lookers()  # a reader may remember strings, and answer by them
-        return [_result(change, hired, pair.ledger.entries) for change in changes]
+        return [_make_result(change, hired, pair.ledger.entries) for change in changes]
 
 
-def _result(change: Change, hired: Team, entries: Sequence[ClassEntry]) -> Result:
-    fitting = [entry for entry in entries if _explains(entry, change, hired)]
+def _make_result(change: Change, hired: Team, entries: Sequence[ClassEntry]) -> Result:
+    fitting = [entry for entry in entries if _explains_change(entry, change, hired)]
     best = min(fitting, key=lambda entry: len(entry.item.raw), default=None)
     return Result(change, best.name, len(best.item.raw)) if best else Result(change, "", 0)
 
 
-def _explains(entry: ClassEntry, change: Change, hired: Team) -> bool:
+def _explains_change(entry: ClassEntry, change: Change, hired: Team) -> bool:
     """Whether an entry is of the effect that the listed input shows, and needs nothing else."""
     look = hired.make_look(0, 1)
     shown = [(form, look([change.raw], form.name)[0]) for form in hired.forms]
@@ -116,7 +116,7 @@ def _explains(entry: ClassEntry, change: Change, hired: Team) -> bool:
     return entry.effect in effects and entry.needed <= find_input_traits(change.raw)
 
 
-def _pairs(changes: Sequence[Change]) -> Iterator[list[Change]]:
+def _group_by_versions(changes: Sequence[Change]) -> Iterator[list[Change]]:
     keys = dict.fromkeys((c.old, c.new, c.python) for c in changes)
     for key in keys:
         yield [c for c in changes if (c.old, c.new, c.python) == key]
@@ -130,7 +130,7 @@ def _pairs(changes: Sequence[Change]) -> Iterator[list[Change]]:
 def main(path: Path, seconds: float, seed: int, only: str) -> None:
     """Run every pair of versions in PATH and print what became of each listed change."""
     missed = total = 0
-    for changes in _pairs(load(path)):
+    for changes in _group_by_versions(load(path)):
         first = changes[0]
         if only not in f"{first.old} {first.new}":
             continue
@@ -145,12 +145,12 @@ def main(path: Path, seconds: float, seed: int, only: str) -> None:
         for result in results:
             total += 1
             missed += not result.ok
-            click.echo(_line(result))
+            click.echo(_format_result(result))
     click.echo(f"{total - missed} of {total} changes found, each no longer than listed")
     sys.exit(bool(missed))
 
 
-def _line(result: Result) -> str:
+def _format_result(result: Result) -> str:
     mark = "ok  " if result.ok else "MISS"
     listed = " -> ".join(outcome[:40] for outcome in result.change.outcomes)
     sizes = f"{result.size} bytes, listed {len(result.change.raw)}"

@@ -1,7 +1,7 @@
-"""Figures of speed: how fast are the grammar, the judge, the parser loop and the gateway?
+"""Measure the speed of the grammar, the judge, the parser loop and the gateway.
 
-Machines differ and are shared, so every figure is CPU time of this process, and
-what must be near the parsers' own speed is a ratio within one run.
+Machines differ and are shared, so every figure is in CPU time of this process. The parser loop is a
+ratio to the parsers alone in the same run.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ _MILLION = 1_000_000
 def measure() -> dict[str, object]:
     """Measure everything; rates are per second of CPU time on one core."""
     return {
-        "grammar, frames/s": _grammar(),
-        "grammar, damaged sessions/s": _damaged(),
-        "grammar, JSON texts/s": _texts(),
-        "Hypothesis, frames/s in sessions": _hypothesis(strategies.sessions(), _count_frames),
-        "Hypothesis, single frames/s": _hypothesis(strategies.frames(), _count_one),
-        "Hypothesis, damaged frames/s": _hypothesis(strategies.damaged_frames(), _count_one),
-        "Hypothesis, JSON texts/s": _hypothesis(strategies.json_texts(), _count_one),
-        "Hypothesis, integers/s (its own cost)": _hypothesis(_INTEGERS, _count_one),
-        "judge, frames/s": _judge(_good),
-        "judge, frames/s of about 300 bytes": _judge(_longer),
-        "judge, frames/s of 300 bytes and 60 values": _judge(_dense),
-        "gateway over orjson, sessions/s": _gateway(),
-        "parser loop, cost against the parsers alone": _loop(),
-        "campaign, cases/s in one process": _campaign(),
+        "grammar, frames/s": _measure_grammar(),
+        "grammar, damaged sessions/s": _measure_damaged_sessions(),
+        "grammar, JSON texts/s": _measure_json_texts(),
+        "Hypothesis, frames/s in sessions": _measure_strategy(strategies.sessions(), _count_frames),
+        "Hypothesis, single frames/s": _measure_strategy(strategies.frames(), _count_one),
+        "Hypothesis, damaged frames/s": _measure_strategy(strategies.damaged_frames(), _count_one),
+        "Hypothesis, JSON texts/s": _measure_strategy(strategies.json_texts(), _count_one),
+        "Hypothesis, integers/s (its own cost)": _measure_strategy(_INTEGERS, _count_one),
+        "judge, frames/s": _measure_judge(_make_good_session),
+        "judge, frames/s of about 300 bytes": _measure_judge(_make_session_of_300_bytes),
+        "judge, frames/s of 300 bytes and 60 values": _measure_judge(_make_session_of_60_values),
+        "gateway over orjson, sessions/s": _measure_gateway(),
+        "parser loop, cost against the parsers alone": _measure_parser_loop(),
+        "campaign, cases/s in one process": _measure_campaign(),
     }
 
 
-def _best(work: Callable[[], int]) -> float:
+def _find_best_rate(work: Callable[[], int]) -> float:
     """The best rate of several rounds, since noise only ever adds time."""
     rates = []
     for _ in range(_ROUNDS):
@@ -68,23 +68,27 @@ def _best(work: Callable[[], int]) -> float:
     return round(max(rates), 1)
 
 
-def _good(source: RandomSource) -> Case:
+def _make_good_session(source: RandomSource) -> Case:
     return session(source, "2025-11-25", damage=None, prefix="b-")
 
 
-def _grammar() -> float:
+def _measure_grammar() -> float:
     source = RandomSource(random.Random(1))
-    return _best(lambda: sum(len(_good(source).frames) for _ in range(2_000)))
+    return _find_best_rate(
+        lambda: sum(len(_make_good_session(source).frames) for _ in range(2_000))
+    )
 
 
-def _damaged() -> float:
+def _measure_damaged_sessions() -> float:
     number = iter(range(_MILLION))
-    return _best(lambda: sum(1 for _ in range(20) for _ in generate_block(1, next(number))))
+    return _find_best_rate(
+        lambda: sum(1 for _ in range(20) for _ in generate_block(1, next(number)))
+    )
 
 
-def _texts() -> float:
+def _measure_json_texts() -> float:
     source = RandomSource(random.Random(1))
-    return _best(lambda: sum(1 for _ in range(5_000) if json_text(source)))
+    return _find_best_rate(lambda: sum(1 for _ in range(5_000) if json_text(source)))
 
 
 _INTEGERS = hypothesis.strategies.integers(0, _MILLION)
@@ -98,8 +102,8 @@ def _count_one(_: object) -> int:
     return 1
 
 
-def _hypothesis(strategy: SearchStrategy[T], count: Callable[[T], int]) -> float:
-    """What Hypothesis makes of a strategy, where the test itself does nothing."""
+def _measure_strategy(strategy: SearchStrategy[T], count: Callable[[T], int]) -> float:
+    """Return the rate at which Hypothesis draws from a strategy for a test that does nothing."""
     quiet = hypothesis.settings(
         max_examples=1_000,
         database=None,
@@ -121,10 +125,10 @@ def _hypothesis(strategy: SearchStrategy[T], count: Callable[[T], int]) -> float
         draw()
         return made
 
-    return _best(work)
+    return _find_best_rate(work)
 
 
-def _judge(make: Callable[[RandomSource], Case]) -> float:
+def _measure_judge(make: Callable[[RandomSource], Case]) -> float:
     """Rate of the judge; no session comes twice, since verdicts on equal frames are remembered."""
     source = RandomSource(random.Random(2))
     contract = Contract(policy="continue")
@@ -133,18 +137,20 @@ def _judge(make: Callable[[RandomSource], Case]) -> float:
     def work() -> int:
         return sum(len(judge_session(data, contract).frames) for data in islice(cases, 300))
 
-    return _best(work)
+    return _find_best_rate(work)
 
 
-def _longer(source: RandomSource) -> Case:
+def _make_session_of_300_bytes(source: RandomSource) -> Case:
     """Frames of the grammar whose length is near 300 bytes."""
     frames: list[Frame] = []
     while len(frames) < 4:
-        frames += [each for each in _good(source).frames if 240 <= len(each.raw) <= 360]
+        frames += [
+            each for each in _make_good_session(source).frames if 240 <= len(each.raw) <= 360
+        ]
     return Case(tuple(frames))
 
 
-def _dense(source: RandomSource) -> Case:
+def _make_session_of_60_values(source: RandomSource) -> Case:
     """Calls with far more tokens than usual: many short values, some of them nested."""
     items = b",".join(b'{"n":%d,"v":[%d,true]}' % (n, source.integer(0, 999)) for n in range(9))
     call = (
@@ -163,28 +169,28 @@ _SESSION = (
 )
 
 
-def _gateway() -> float:
+def _measure_gateway() -> float:
     opened = factory(parse=BY_NAME["orjson"].parse)
 
     def sessions() -> int:
         for _ in range(2_000):
-            opened(_ignore, _CONTRACT).feed(_SESSION)
+            opened(_do_nothing, _CONTRACT).feed(_SESSION)
         return 2_000
 
-    return _best(sessions)
+    return _find_best_rate(sessions)
 
 
 _CONTRACT = Contract()
 
 
-def _ignore(tool: str, arguments: object) -> None:
+def _do_nothing(tool: str, arguments: object) -> None:
     """An executor that does nothing, so that the gateway alone is measured."""
 
 
-def _loop() -> float:
+def _measure_parser_loop() -> float:
     """CPU time of the N-way loop with canonical values, over that of bare parse calls."""
     source = RandomSource(random.Random(3))
-    frames = [f.raw.rstrip(b"\n") for _ in range(300) for f in _good(source).frames]
+    frames = [f.raw.rstrip(b"\n") for _ in range(300) for f in _make_good_session(source).frames]
     documents = [raw for raw in dict.fromkeys(frames) if not is_dangerous(raw)]
     ratios = []
     for _ in range(_ROUNDS):
@@ -203,7 +209,7 @@ def _loop() -> float:
     return round(min(ratios), 2)
 
 
-def _campaign() -> float:
+def _measure_campaign() -> float:
     factories = factory(parse=BY_NAME["orjson[strict]"].parse)
     examiner = Examiner(CONFIGS, ())
     number = iter(range(_MILLION))
@@ -215,15 +221,15 @@ def _campaign() -> float:
             run_case("bench", factories, case, Contract(version=case.version))
         return len(cases)
 
-    return _best(work)
+    return _find_best_rate(work)
 
 
 def as_table(figures: dict[str, object]) -> str:
     """Figures for people, one on a line."""
-    return "\n".join(f"{name:<48} {_shown(value):>12}" for name, value in figures.items())
+    return "\n".join(f"{name:<48} {_format_figure(value):>12}" for name, value in figures.items())
 
 
-def _shown(value: object) -> str:
+def _format_figure(value: object) -> str:
     return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 

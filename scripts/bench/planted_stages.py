@@ -91,10 +91,10 @@ def hunt(name: Name, fault: str, budget: int = 0, seed: int = 1) -> Hunt:
 
     check, healthy = (
         make_check(name, [f"planted:{fault}"], note),
-        make_check(name, [_BASE], _ignore),
+        make_check(name, [_BASE], _do_nothing),
     )
     source, corpus = random.Random(seed), [b"\n"]
-    mutator = Mutator(check.form, _scrambler(source), seed=seed)
+    mutator = Mutator(check.form, _make_scrambler(source), seed=seed)
     most = budget or BUDGET[name]
     for number in range(1, most + 1):
         made = mutator.cross_inputs(source.choice(corpus), source.choice(corpus), _LARGEST)
@@ -107,11 +107,11 @@ def hunt(name: Name, fault: str, budget: int = 0, seed: int = 1) -> Hunt:
     return Hunt(name, fault, most, ())
 
 
-def _ignore(_: Any) -> None:
+def _do_nothing(_: Any) -> None:
     """The base guides nobody."""
 
 
-def _scrambler(source: random.Random) -> Any:
+def _make_scrambler(source: random.Random) -> Any:
     """The least of what libFuzzer's byte mutator does: one byte becomes another."""
 
     def scramble(data: bytes, most: int) -> bytes:
