@@ -53,7 +53,7 @@ class _Form:
     parts: tuple[_Part, ...]
 
 
-def _part(argument: Argument) -> _Part:
+def _make_part(argument: Argument) -> _Part:
     if argument.choices:
         spelled = [dump(choice) for choice in argument.choices]
         return _Part(
@@ -62,13 +62,13 @@ def _part(argument: Argument) -> _Part:
     return _Part(argument.name.encode(), argument.required, GENERATORS[argument.type])
 
 
-def _form(tool: Tool) -> _Form:
-    parts = [_part(argument) for argument in tool.arguments if argument.name != "action"]
+def _make_form(tool: Tool) -> _Form:
+    parts = [_make_part(argument) for argument in tool.arguments if argument.name != "action"]
     return _Form(dump(tool.name), tuple(parts))
 
 
-_OPEN = [_form(tool) for tool in DEFAULT_TOOLS if not tool.operator_only]
-_RESET = [_form(tool) for tool in DEFAULT_TOOLS if tool.operator_only]
+_OPEN = [_make_form(tool) for tool in DEFAULT_TOOLS if not tool.operator_only]
+_RESET = [_make_form(tool) for tool in DEFAULT_TOOLS if tool.operator_only]
 _MIX: tuple[tuple[Plan, _Form], ...] = (
     *(("granted", form) for form in _OPEN * 6),
     *(("operator", form) for form in _OPEN),

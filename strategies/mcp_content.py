@@ -1,6 +1,6 @@
 """The objects inside MCP messages: capabilities, content blocks, tools, resources, tasks.
 
-An optional member is where readers differ, so :func:`some` decides for each alone;
+An optional member is where readers differ, so :func:`add_optional` decides for each alone;
 members that a later version added are offered to that version and its successors only.
 """
 
@@ -14,6 +14,7 @@ from wirefence.strategies.source import Source
 
 __all__ = [
     "Json",
+    "add_optional",
     "blocks",
     "client_capabilities",
     "elicitation",
@@ -26,10 +27,9 @@ __all__ = [
     "sampling",
     "sampling_result",
     "server_capabilities",
-    "several",
-    "some",
     "task",
     "tool",
+    "up_to_three",
     "uri",
     "word",
 ]
@@ -67,12 +67,12 @@ def uri(source: Source) -> str:
     return source.choice(_URIS)
 
 
-def several(source: Source, make: Callable[[], T]) -> list[T]:
+def up_to_three(source: Source, make: Callable[[], T]) -> list[T]:
     """None to three of what ``make`` makes."""
     return [make() for _ in range(source.integer(0, 3))]
 
 
-def some(source: Source, required: Json, /, **optional: Callable[[], object]) -> Json:
+def add_optional(source: Source, required: Json, /, **optional: Callable[[], object]) -> Json:
     """``required`` with each ``optional`` member added in one of three cases."""
     return required | {name: make() for name, make in optional.items() if source.chance(1, 3)}
 
@@ -81,20 +81,20 @@ def implementation(source: Source, version: Version) -> Json:
     """``Implementation``: who speaks."""
     found: Json = {"name": word(source), "version": source.choice(("1", "0.1.0", ""))}
     if version >= "2025-06-18":
-        found = some(source, found, title=lambda: word(source))
+        found = add_optional(source, found, title=lambda: word(source))
     if version >= "2025-11-25":
-        found = some(
+        found = add_optional(
             source,
             found,
             description=lambda: word(source),
             websiteUrl=lambda: uri(source),
-            icons=lambda: several(source, lambda: _icon(source)),
+            icons=lambda: up_to_three(source, lambda: _icon(source)),
         )
     return found
 
 
 def _icon(source: Source) -> Json:
-    return some(
+    return add_optional(
         source,
         {"src": uri(source)},
         mimeType=lambda: "image/png",
@@ -104,30 +104,32 @@ def _icon(source: Source) -> Json:
 
 
 def _changes(source: Source, *names: str) -> Json:
-    return some(source, {}, **{name: lambda: source.chance(1, 2) for name in names})
+    return add_optional(source, {}, **{name: lambda: source.chance(1, 2) for name in names})
 
 
 def client_capabilities(source: Source, version: Version) -> Json:
     """``ClientCapabilities`` as far as ``version`` knows them."""
-    found = some(
+    found = add_optional(
         source,
         {},
         roots=lambda: _changes(source, "listChanged") if version < "2026-07-28" else {},
-        sampling=lambda: some(source, {}, tools=dict) if version >= "2025-11-25" else {},
+        sampling=lambda: add_optional(source, {}, tools=dict) if version >= "2025-11-25" else {},
         experimental=lambda: {"x": {"y": word(source)}},
     )
     if version >= "2025-06-18":
-        found = some(source, found, elicitation=dict)
+        found = add_optional(source, found, elicitation=dict)
     if version == "2025-11-25":
-        found = some(source, found, tasks=lambda: some(source, {}, list=dict, cancel=dict))
+        found = add_optional(
+            source, found, tasks=lambda: add_optional(source, {}, list=dict, cancel=dict)
+        )
     if version >= "2026-07-28":
-        found = some(source, found, extensions=lambda: {"org.example/x": {}})
+        found = add_optional(source, found, extensions=lambda: {"org.example/x": {}})
     return found
 
 
 def server_capabilities(source: Source, version: Version) -> Json:
     """``ServerCapabilities`` as far as ``version`` knows them."""
-    found = some(
+    found = add_optional(
         source,
         {"tools": _changes(source, "listChanged")},
         prompts=lambda: _changes(source, "listChanged"),
@@ -136,32 +138,36 @@ def server_capabilities(source: Source, version: Version) -> Json:
         experimental=lambda: {"x": {}},
     )
     if version >= "2025-03-26":
-        found = some(source, found, completions=dict)
+        found = add_optional(source, found, completions=dict)
     if version == "2025-11-25":
-        found = some(source, found, tasks=lambda: {"requests": {"tools": {"call": {}}}})
+        found = add_optional(source, found, tasks=lambda: {"requests": {"tools": {"call": {}}}})
     return found
 
 
 def _annotations(source: Source, version: Version) -> Json:
-    found = some(
+    found = add_optional(
         source,
         {},
-        audience=lambda: several(source, lambda: source.choice(("user", "assistant"))),
+        audience=lambda: up_to_three(source, lambda: source.choice(("user", "assistant"))),
         priority=lambda: source.choice((0, 1, 0.5, 1e-7)),
     )
-    return some(source, found, lastModified=lambda: _TIMES[0]) if version >= "2025-06-18" else found
+    return (
+        add_optional(source, found, lastModified=lambda: _TIMES[0])
+        if version >= "2025-06-18"
+        else found
+    )
 
 
 def _noted(source: Source, version: Version, required: Json) -> Json:
-    found = some(source, required, annotations=lambda: _annotations(source, version))
-    return some(source, found, _meta=lambda: {"x": 1}) if version >= "2025-06-18" else found
+    found = add_optional(source, required, annotations=lambda: _annotations(source, version))
+    return add_optional(source, found, _meta=lambda: {"x": 1}) if version >= "2025-06-18" else found
 
 
 def _titled(source: Source, version: Version, required: Json) -> Json:
-    found = some(source, required, description=lambda: word(source))
+    found = add_optional(source, required, description=lambda: word(source))
     if version < "2025-06-18":
         return found
-    return some(source, found, title=lambda: word(source), _meta=lambda: {"x/y": None})
+    return add_optional(source, found, title=lambda: word(source), _meta=lambda: {"x/y": None})
 
 
 def resource_contents(source: Source) -> Json:
@@ -169,13 +175,15 @@ def resource_contents(source: Source) -> Json:
     body: Json = {"text": word(source)}
     if source.chance(1, 3):
         body = {"blob": source.choice(_BASE64)}
-    return some(source, {"uri": uri(source), **body}, mimeType=lambda: "text/plain")
+    return add_optional(source, {"uri": uri(source), **body}, mimeType=lambda: "text/plain")
 
 
 def resource(source: Source, version: Version) -> Json:
     """``Resource``: what ``resources/list`` lists."""
     found = _titled(source, version, {"name": word(source), "uri": uri(source)})
-    return some(source, found, mimeType=lambda: "text/plain", size=lambda: source.integer(0, 2**40))
+    return add_optional(
+        source, found, mimeType=lambda: "text/plain", size=lambda: source.integer(0, 2**40)
+    )
 
 
 def resource_template(source: Source, version: Version) -> Json:
@@ -186,7 +194,7 @@ def resource_template(source: Source, version: Version) -> Json:
 
 def blocks(source: Source, version: Version) -> list[Json]:
     """Content blocks of tool results and prompts."""
-    return several(source, lambda: block(source, version))
+    return up_to_three(source, lambda: block(source, version))
 
 
 def block(source: Source, version: Version) -> Json:
@@ -211,51 +219,51 @@ def _media(source: Source, kind: str) -> Json:
 def prompt(source: Source, version: Version) -> Json:
     """``Prompt``: what ``prompts/list`` lists."""
     found = _titled(source, version, {"name": word(source)})
-    return some(
+    return add_optional(
         source,
         found,
-        arguments=lambda: several(
-            source, lambda: some(source, {"name": word(source)}, required=lambda: True)
+        arguments=lambda: up_to_three(
+            source, lambda: add_optional(source, {"name": word(source)}, required=lambda: True)
         ),
     )
 
 
 def _schema(source: Source) -> Json:
     properties = {"action": {"type": "string"}, "n": {"type": "integer", "default": 0}}
-    return some(
+    return add_optional(
         source, {"type": "object"}, properties=lambda: properties, required=lambda: ["action"]
     )
 
 
 def tool(source: Source, version: Version) -> Json:
     """``Tool``: what ``tools/list`` lists."""
-    found = some(
+    found = add_optional(
         source,
         {"name": word(source), "inputSchema": _schema(source)},
         description=lambda: word(source),
     )
     if version >= "2025-03-26":
         hints = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-        found = some(source, found, annotations=lambda: _changes(source, *hints))
+        found = add_optional(source, found, annotations=lambda: _changes(source, *hints))
     if version >= "2025-06-18":
-        found = some(
+        found = add_optional(
             source, found, title=lambda: word(source), outputSchema=lambda: _schema(source)
         )
     if version == "2025-11-25":
-        found = some(source, found, execution=lambda: {"taskSupport": "optional"})
+        found = add_optional(source, found, execution=lambda: {"taskSupport": "optional"})
     return found
 
 
 def root(source: Source, version: Version) -> Json:
     """``Root``."""
-    found = some(source, {"uri": "file:///srv"}, name=lambda: word(source))
-    return some(source, found, _meta=dict) if version >= "2025-06-18" else found
+    found = add_optional(source, {"uri": "file:///srv"}, name=lambda: word(source))
+    return add_optional(source, found, _meta=dict) if version >= "2025-06-18" else found
 
 
 def task(source: Source) -> Json:
     """``Task`` of 2025-11-25."""
     states = ("working", "input_required", "completed", "failed", "cancelled")
-    return some(
+    return add_optional(
         source,
         {
             "taskId": word(source),
@@ -279,13 +287,13 @@ def _sampled(source: Source, version: Version) -> object:
 
 def sampling(source: Source, version: Version) -> Json:
     """Params of ``sampling/createMessage``."""
-    messages = several(source, lambda: {"role": "user", "content": _sampled(source, version)})
-    return some(
+    messages = up_to_three(source, lambda: {"role": "user", "content": _sampled(source, version)})
+    return add_optional(
         source,
         {"messages": messages, "maxTokens": source.integer(0, 4096)},
         systemPrompt=lambda: word(source),
         temperature=lambda: source.choice((0, 0.7, 1.0)),
-        stopSequences=lambda: several(source, lambda: word(source)),
+        stopSequences=lambda: up_to_three(source, lambda: word(source)),
         includeContext=lambda: source.choice(("none", "thisServer", "allServers")),
         modelPreferences=lambda: {"hints": [{"name": word(source)}], "costPriority": 0.5},
         metadata=dict,
@@ -294,7 +302,7 @@ def sampling(source: Source, version: Version) -> Json:
 
 def sampling_result(source: Source, version: Version) -> Json:
     """``CreateMessageResult``."""
-    return some(
+    return add_optional(
         source,
         {"role": "assistant", "content": _sampled(source, version), "model": word(source)},
         stopReason=lambda: source.choice(("endTurn", "maxTokens", "other")),

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from wirefence.strategies import mcp_content as content
-from wirefence.strategies.mcp_content import Json, several, some, uri, word
+from wirefence.strategies.mcp_content import Json, add_optional, up_to_three, uri, word
 from wirefence.strategies.records import Direction, Version
 from wirefence.strategies.source import Source
 
@@ -58,7 +58,7 @@ def _nothing(_source: Source, _version: Version) -> Json:
 
 
 def _page(source: Source, _version: Version) -> Json:
-    return some(source, {}, cursor=lambda: word(source))
+    return add_optional(source, {}, cursor=lambda: word(source))
 
 
 def _uri(source: Source, _version: Version) -> Json:
@@ -86,7 +86,7 @@ def _initialize(source: Source, version: Version) -> Json:
 
 
 def _initialized(source: Source, version: Version) -> Json:
-    return some(
+    return add_optional(
         source,
         {
             "protocolVersion": version,
@@ -98,7 +98,7 @@ def _initialized(source: Source, version: Version) -> Json:
 
 
 def _discovered(source: Source, version: Version) -> Json:
-    return some(
+    return add_optional(
         source,
         {
             "supportedVersions": [version],
@@ -113,12 +113,14 @@ def _arguments(source: Source) -> dict[str, str]:
 
 
 def _get_prompt(source: Source, _version: Version) -> Json:
-    return some(source, {"name": word(source)}, arguments=lambda: _arguments(source))
+    return add_optional(source, {"name": word(source)}, arguments=lambda: _arguments(source))
 
 
 def _call(source: Source, _version: Version) -> Json:
     arguments = {"action": word(source)}
-    return some(source, {"name": source.choice(("record", "x"))}, arguments=lambda: arguments)
+    return add_optional(
+        source, {"name": source.choice(("record", "x"))}, arguments=lambda: arguments
+    )
 
 
 def _level(source: Source, _version: Version) -> Json:
@@ -131,46 +133,56 @@ def _complete(source: Source, version: Version) -> Json:
     found: Json = {"ref": reference, "argument": {"name": word(source), "value": word(source)}}
     if version < "2025-06-18":
         return found
-    return some(source, found, context=lambda: {"arguments": _arguments(source)})
+    return add_optional(source, found, context=lambda: {"arguments": _arguments(source)})
 
 
 def _filter(source: Source, _version: Version) -> Json:
     names = ("promptsListChanged", "toolsListChanged", "resourcesListChanged")
     wanted: Json = {name: True for name in names if source.chance(1, 2)}
-    return {"notifications": some(source, wanted, resourceSubscriptions=lambda: [uri(source)])}
+    return {
+        "notifications": add_optional(source, wanted, resourceSubscriptions=lambda: [uri(source)])
+    }
 
 
 def _cancelled(source: Source, version: Version) -> Json:
     # 2025-11-25 alone lets the id be absent: there a task is cancelled by another request.
     if version == "2025-11-25" and source.chance(1, 4):
         return {"reason": word(source)}
-    return some(source, {"requestId": _key(source)}, reason=lambda: word(source))
+    return add_optional(source, {"requestId": _key(source)}, reason=lambda: word(source))
 
 
 def _progress(source: Source, version: Version) -> Json:
-    found = some(
+    found = add_optional(
         source,
         {"progressToken": _key(source), "progress": source.choice((0, 1, 0.5, -1, 1e300))},
         total=lambda: source.choice((1, 100.0)),
     )
-    return some(source, found, message=lambda: word(source)) if version >= "2025-03-26" else found
+    return (
+        add_optional(source, found, message=lambda: word(source))
+        if version >= "2025-03-26"
+        else found
+    )
 
 
 def _log(source: Source, version: Version) -> Json:
     data = source.choice((None, "text", 1, [1], {"a": {"b": None}}))
-    return some(source, _level(source, version) | {"data": data}, logger=lambda: word(source))
+    return add_optional(
+        source, _level(source, version) | {"data": data}, logger=lambda: word(source)
+    )
 
 
 def _elicited(source: Source, _version: Version) -> Json:
     action = source.choice(("accept", "decline", "cancel"))
-    return some(source, {"action": action}, content=lambda: {"name": "a", "age": 1, "sure": True})
+    return add_optional(
+        source, {"action": action}, content=lambda: {"name": "a", "age": 1, "sure": True}
+    )
 
 
 def _list_of(name: str, make: Callable[[Source, Version], Json]) -> Build:
     def build(source: Source, version: Version) -> Json:
-        return some(
+        return add_optional(
             source,
-            {name: several(source, lambda: make(source, version))},
+            {name: up_to_three(source, lambda: make(source, version))},
             nextCursor=lambda: word(source),
         )
 
@@ -178,32 +190,36 @@ def _list_of(name: str, make: Callable[[Source, Version], Json]) -> Build:
 
 
 def _roots(source: Source, version: Version) -> Json:
-    return {"roots": several(source, lambda: content.root(source, version))}
+    return {"roots": up_to_three(source, lambda: content.root(source, version))}
 
 
 def _read(source: Source, _version: Version) -> Json:
-    return {"contents": several(source, lambda: content.resource_contents(source))}
+    return {"contents": up_to_three(source, lambda: content.resource_contents(source))}
 
 
 def _prompted(source: Source, version: Version) -> Json:
-    messages = several(
+    messages = up_to_three(
         source, lambda: {"role": "assistant", "content": content.block(source, version)}
     )
-    return some(source, {"messages": messages}, description=lambda: word(source))
+    return add_optional(source, {"messages": messages}, description=lambda: word(source))
 
 
 def _called(source: Source, version: Version) -> Json:
-    found = some(
+    found = add_optional(
         source, {"content": content.blocks(source, version)}, isError=lambda: source.chance(1, 2)
     )
     if version < "2025-06-18":
         return found
-    return some(source, found, structuredContent=lambda: {"a": [1, None, {"b": 0.5}]})
+    return add_optional(source, found, structuredContent=lambda: {"a": [1, None, {"b": 0.5}]})
 
 
 def _completed(source: Source, _version: Version) -> Json:
-    values = several(source, lambda: word(source))
-    return {"completion": some(source, {"values": values}, total=lambda: 3, hasMore=lambda: False)}
+    values = up_to_three(source, lambda: word(source))
+    return {
+        "completion": add_optional(
+            source, {"values": values}, total=lambda: 3, hasMore=lambda: False
+        )
+    }
 
 
 def _ended(source: Source, _version: Version) -> Json:
@@ -219,13 +235,15 @@ def _input_required(source: Source, version: Version) -> Json:
         )
     )
     found: Json = {"resultType": "input_required", "inputRequests": {"ask": asked}}
-    return some(source, found, requestState=lambda: word(source))
+    return add_optional(source, found, requestState=lambda: word(source))
 
 
 def _error(*codes: int, **data: object) -> Build:
     def build(source: Source, _version: Version) -> Json:
         found: Json = {"code": source.choice(codes), "message": word(source)}
-        return found | {"data": dict(data)} if data else some(source, found, data=lambda: None)
+        return (
+            found | {"data": dict(data)} if data else add_optional(source, found, data=lambda: None)
+        )
 
     return build
 

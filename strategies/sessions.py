@@ -58,7 +58,7 @@ _IDS = (
 )
 
 
-def _templates(version: Version) -> tuple[bytes, ...]:
+def _make_initialize_params(version: Version) -> tuple[bytes, ...]:
     """Params of ``initialize``, made once: no session depends on what a client can do."""
     kind = next(kind for kind in kinds(version, "client-to-server") if kind.method == "initialize")
     plain = {
@@ -72,7 +72,9 @@ def _templates(version: Version) -> tuple[bytes, ...]:
     return (dump(plain), *made, strange)
 
 
-_INITIALIZE = {version: _templates(version) for version in VERSIONS if version < "2026-07-28"}
+_INITIALIZE = {
+    version: _make_initialize_params(version) for version in VERSIONS if version < "2026-07-28"
+}
 _UNSERVED = {
     version: [
         kind for kind in kinds(version, "client-to-server", "request") if kind.method not in _SERVED
@@ -111,33 +113,35 @@ def frame(
     ``ident`` is a raw id, an integer token or a string.
     """
     # A batch needs a second id: whatever the first is, text with a suffix is not the same.
-    return _step(source, version, nonce, (ident, b'"%b.2"' % ident.strip(b'"')))
+    return _good_frame(source, version, nonce, (ident, b'"%b.2"' % ident.strip(b'"')))
 
 
-def _step(source: Source, version: Version, nonce: str, ids: Sequence[bytes]) -> Frame:
+def _good_frame(source: Source, version: Version, nonce: str, ids: Sequence[bytes]) -> Frame:
     """A good frame; ``ids`` are two unused ids, the second for a frame that needs two."""
     step = source.choice(_STEPS)
     if step == "call":
         if version == "2025-03-26" and source.chance(1, 12):
             return _batch(source, version, nonce, ids)
         return call(source, version, nonce, ids[0]).frame(spaced=source.chance(1, 8))
-    return _other(source, version, step, ids[0]).frame()
+    return _frame_without_action(source, version, step, ids[0]).frame()
 
 
-def _other(source: Source, version: Version, step: Step, ident: bytes) -> Message:
+def _frame_without_action(source: Source, version: Version, step: Step, ident: bytes) -> Message:
     """A frame that names no action: what is served, what is refused, what needs no answer."""
     if step == "list":
-        return request("ListToolsRequest", ident, b"tools/list", _bare(source, version))
+        return request(
+            "ListToolsRequest", ident, b"tools/list", _params_without_arguments(source, version)
+        )
     if step == "probe":
         old = version < "2026-07-28"
         kind, method = ("PingRequest", b"ping") if old else ("DiscoverRequest", b"server/discover")
-        return request(kind, ident, method, _bare(source, version))
+        return request(kind, ident, method, _params_without_arguments(source, version))
     if step == "notice":
         return message_of(source, version, source.choice(_NOTICES[version]))
     return message_of(source, version, source.choice(_UNSERVED[version]), ident=ident)
 
 
-def _bare(source: Source, version: Version) -> bytes:
+def _params_without_arguments(source: Source, version: Version) -> bytes:
     """Params that hold nothing but ``_meta``; ``b""`` where they may be absent and are."""
     carried = meta(source, version)
     return b'{"_meta":%b}' % carried if carried else source.choice((b"", b"{}"))
@@ -146,7 +150,10 @@ def _bare(source: Source, version: Version) -> bytes:
 def _batch(source: Source, version: Version, nonce: str, ids: Sequence[bytes]) -> Frame:
     """A call and something else, in one of 2025-03-26's batches."""
     acting = call(source, version, nonce, ids[0])
-    members = [acting, _other(source, version, source.choice(("probe", "list", "notice")), ids[1])]
+    members = [
+        acting,
+        _frame_without_action(source, version, source.choice(("probe", "list", "notice")), ids[1]),
+    ]
     if source.chance(1, 2):
         members.reverse()
     return Frame(batch(members) + b"\n", acting.nonce)
@@ -173,7 +180,7 @@ def session(
     base = len(frames)
     for number in range(source.integer(1, 5)):
         pair = (ids.at(base + 2 * number), ids.at(base + 2 * number + 1))
-        frames.append(_step(source.split(), version, f"{prefix}{number}", pair))
+        frames.append(_good_frame(source.split(), version, f"{prefix}{number}", pair))
     cuts: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     if damage is not None and (always or damaging.chance(7, 8)):
@@ -186,7 +193,9 @@ def session(
 def _opening(source: Source, version: Version, ids: _Ids) -> list[Frame]:
     frames = handshake(source, version, ids.at(0))
     if frames and source.chance(1, 16):
-        ping = request("PingRequest", ids.at(1), b"ping", _bare(source, version))
+        ping = request(
+            "PingRequest", ids.at(1), b"ping", _params_without_arguments(source, version)
+        )
         # Ping alone may come before, and in the middle of, the handshake.
         frames.insert(source.integer(0, 1), ping.frame())
     return frames

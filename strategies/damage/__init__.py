@@ -94,27 +94,27 @@ def apply_damage(
         # Cuts count bytes, so nothing may move the bytes after they are set.
         if not damaged.frames or damaged.cuts:
             break
-        damaged, name = _once(source.split(), damaged, version, operator)
+        damaged, name = _apply_one(source.split(), damaged, version, operator)
         names += [name] if name else []
         operator = None
     return list(damaged.frames), damaged.cuts, tuple(dict.fromkeys(names))
 
 
-def _once(
+def _apply_one(
     source: Source, before: Damaged, version: Version, wanted: Operator | None
 ) -> tuple[Damaged, str]:
     for _ in range(_TRIES):
-        operator = wanted or _pick(source)
-        after = _somewhere(source, before, version, operator)
+        operator = wanted or _pick_operator(source)
+        after = _apply_to_some_frame(source, before, version, operator)
         if wanted is not None:
-            after = after or _hosted(source, before, version, operator)
+            after = after or _apply_to_added_frame(source, before, version, operator)
         if after is not None:
             return after, operator.name if operator.session else ""
         wanted = None
     return before, ""
 
 
-def _somewhere(
+def _apply_to_some_frame(
     source: Source, before: Damaged, version: Version, operator: Operator
 ) -> Damaged | None:
     """Try a few places: some damage fits one kind of frame only."""
@@ -127,7 +127,7 @@ def _somewhere(
     return None
 
 
-def _hosted(
+def _apply_to_added_frame(
     source: Source, before: Damaged, version: Version, operator: Operator
 ) -> Damaged | None:
     """Bring a message that the damage fits, as the last one of the session."""
@@ -140,7 +140,7 @@ def _hosted(
     return operator.apply(source, Scene((*before.frames, host), at, version))
 
 
-def _pick(source: Source) -> Operator:
+def _pick_operator(source: Source) -> Operator:
     if source.chance(1, 2_000):
         return source.choice(_HEAVY)
     return source.choice(_LIGHT[source.weighted(_FAMILIES)])

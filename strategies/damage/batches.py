@@ -29,14 +29,14 @@ FORMS: tuple[tuple[str, bytes, Expect, str], ...] = (
 )
 
 
-def _same(scene: Scene, call: bytes) -> bytes:
+def _copy_id(scene: Scene, call: bytes) -> bytes:
     good, other = find(scene.body, b"id"), find(call, b"id")
     if good is None or other is None:
         return call
     return replace_value(call, other, good.value(scene.body))
 
 
-def _batch(name: str, form: bytes, expect: Expect, reason: str) -> Operator:
+def _make_operator(name: str, form: bytes, expect: Expect, reason: str) -> Operator:
     @rewrite(
         f"batch-{name}",
         "structure",
@@ -51,10 +51,10 @@ def _batch(name: str, form: bytes, expect: Expect, reason: str) -> Operator:
         call = hidden_call(scene.hidden, scene.version)
         line = form.replace(b"INIT", _INITIALIZE).replace(b"CALL", call)
         if b"SAME" in form:
-            line = line.replace(b"SAME", _same(scene, call))
+            line = line.replace(b"SAME", _copy_id(scene, call))
         return line.replace(b"GOOD", scene.body) + b"\n"
 
     return operator
 
 
-OPERATORS: tuple[Operator, ...] = tuple(_batch(*row) for row in FORMS)
+OPERATORS: tuple[Operator, ...] = tuple(_make_operator(*row) for row in FORMS)

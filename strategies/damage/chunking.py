@@ -13,54 +13,54 @@ _PIPE = "pipes keep bytes, not writes; readers that take one read() for one mess
 _LONGEST = 65_536
 
 
-def _data(scene: Scene) -> bytes:
+def _join_frames(scene: Scene) -> bytes:
     return b"".join(frame.raw for frame in scene.frames)
 
 
-def _inside(places: list[int], size: int) -> tuple[int, ...]:
+def _keep_inner_offsets(places: list[int], size: int) -> tuple[int, ...]:
     return tuple(sorted({place for place in places if 0 < place < size}))
 
 
-def _cut(scene: Scene, places: list[int], size: int) -> Damaged | None:
-    cuts = _inside(places, size)
+def _pause_at(scene: Scene, places: list[int], size: int) -> Damaged | None:
+    cuts = _keep_inner_offsets(places, size)
     return Damaged(scene.frames, cuts) if cuts else None
 
 
 @reshape("chunk-one-cut", "chunking", "accept", "one pause anywhere", _PIPE)
-def _one(source: Source, scene: Scene) -> Damaged | None:
-    size = len(_data(scene))
-    return _cut(scene, [source.integer(1, size - 1)], size) if size > 1 else None
+def _one_cut(source: Source, scene: Scene) -> Damaged | None:
+    size = len(_join_frames(scene))
+    return _pause_at(scene, [source.integer(1, size - 1)], size) if size > 1 else None
 
 
 @reshape("chunk-some-cuts", "chunking", "accept", "several pauses anywhere", _PIPE)
-def _some(source: Source, scene: Scene) -> Damaged | None:
-    size = len(_data(scene))
+def _some_cuts(source: Source, scene: Scene) -> Damaged | None:
+    size = len(_join_frames(scene))
     if size < 2:
         return None
     count = source.integer(2, 12)
-    return _cut(scene, [source.integer(1, size - 1) for _ in range(count)], size)
+    return _pause_at(scene, [source.integer(1, size - 1) for _ in range(count)], size)
 
 
 @reshape("chunk-every-byte", "chunking", "accept", "byte by byte", _PIPE)
-def _bytes(source: Source, scene: Scene) -> Damaged | None:
+def _every_byte(source: Source, scene: Scene) -> Damaged | None:
     del source
-    size = len(_data(scene))
-    return _cut(scene, list(range(1, size)), size) if size <= _LONGEST else None
+    size = len(_join_frames(scene))
+    return _pause_at(scene, list(range(1, size)), size) if size <= _LONGEST else None
 
 
 @reshape("chunk-frame", "chunking", "accept", "each frame in a write of its own", _PIPE)
-def _frames(source: Source, scene: Scene) -> Damaged | None:
+def _each_frame(source: Source, scene: Scene) -> Damaged | None:
     del source
     ends = list(accumulate(len(frame.raw) for frame in scene.frames))
-    return _cut(scene, ends, ends[-1])
+    return _pause_at(scene, ends, ends[-1])
 
 
 @reshape("chunk-before-newline", "chunking", "accept", "a pause before each LF", _PIPE)
-def _newline(source: Source, scene: Scene) -> Damaged | None:
+def _before_newline(source: Source, scene: Scene) -> Damaged | None:
     del source
-    data = _data(scene)
+    data = _join_frames(scene)
     places = [at for at, byte in enumerate(data) if byte == 0x0A] if len(data) <= _LONGEST else []
-    return _cut(scene, places, len(data))
+    return _pause_at(scene, places, len(data))
 
 
 @reshape(
@@ -70,32 +70,32 @@ def _newline(source: Source, scene: Scene) -> Damaged | None:
     "pauses inside UTF-8 sequences",
     "readers that decode each chunk on its own",
 )
-def _character(source: Source, scene: Scene) -> Damaged | None:
+def _in_character(source: Source, scene: Scene) -> Damaged | None:
     del source
-    data = _data(scene)
+    data = _join_frames(scene)
     inside = [at for at, byte in enumerate(data) if 0x80 <= byte < 0xC0][:4_096]
-    return _cut(scene, inside, len(data))
+    return _pause_at(scene, inside, len(data))
 
 
 @reshape("chunk-overlap", "chunking", "accept", "the end of a frame with the next one", _PIPE)
-def _overlap(source: Source, scene: Scene) -> Damaged | None:
+def _overlap_frames(source: Source, scene: Scene) -> Damaged | None:
     ends = list(accumulate(len(frame.raw) for frame in scene.frames))
-    return _cut(scene, [end + source.integer(1, 9) for end in ends[:-1]], ends[-1])
+    return _pause_at(scene, [end + source.integer(1, 9) for end in ends[:-1]], ends[-1])
 
 
 @reshape("chunk-one-write", "chunking", "accept", "all frames in one write", _PIPE)
-def _single(source: Source, scene: Scene) -> Damaged | None:
+def _one_write(source: Source, scene: Scene) -> Damaged | None:
     del source
     return Damaged(scene.frames) if len(scene.frames) > 1 else None
 
 
 OPERATORS: tuple[Operator, ...] = (
-    _one,
-    _some,
-    _bytes,
-    _frames,
-    _newline,
-    _character,
-    _overlap,
-    _single,
+    _one_cut,
+    _some_cuts,
+    _every_byte,
+    _each_frame,
+    _before_newline,
+    _in_character,
+    _overlap_frames,
+    _one_write,
 )

@@ -80,12 +80,12 @@ _UNTIL_2025 = {"notification-token", "progress", "total"}
 """Members that the contract reads in some versions only; in others anything may stand there."""
 
 
-def _other(source: Source, right: tuple[str, ...]) -> bytes:
+def _token_of_another_type(source: Source, right: tuple[str, ...]) -> bytes:
     kind = source.choice([kind for kind in TOKENS if kind not in right])
     return source.choice(TOKENS[kind])
 
 
-def _member(name: str, path: tuple[bytes, ...], right: tuple[str, ...]) -> Operator:
+def _make_member_operator(name: str, path: tuple[bytes, ...], right: tuple[str, ...]) -> Operator:
     @rewrite(
         f"confuse-{name}",
         "type-confusion",
@@ -100,12 +100,12 @@ def _member(name: str, path: tuple[bytes, ...], right: tuple[str, ...]) -> Opera
         member = find(scene.frame.raw, *path)
         if member is None:
             return None
-        return replace_value(scene.frame.raw, member, _other(source, right))
+        return replace_value(scene.frame.raw, member, _token_of_another_type(source, right))
 
     return operator
 
 
-def _identity(name: str, token: bytes, expect: Expect) -> Operator:
+def _make_id_operator(name: str, token: bytes, expect: Expect) -> Operator:
     @rewrite(
         f"id-{name}", "type-confusion", expect, f"the request id is spelled {token[:24]!r}", _ORIGIN
     )
@@ -155,7 +155,7 @@ def _argument(source: Source, scene: Scene) -> bytes | None:
     if not places:
         return None
     member, right = source.choice(places)
-    return replace_value(scene.frame.raw, member, _other(source, right))
+    return replace_value(scene.frame.raw, member, _token_of_another_type(source, right))
 
 
 @rewrite(
@@ -169,7 +169,7 @@ def _required(source: Source, scene: Scene) -> bytes | None:
     member = find(scene.frame.raw, _PARAMS, b"arguments", b"action")
     if member is None:
         return None
-    return replace_value(scene.frame.raw, member, _other(source, _STRING))
+    return replace_value(scene.frame.raw, member, _token_of_another_type(source, _STRING))
 
 
 @rewrite(
@@ -185,12 +185,12 @@ def _unknown(source: Source, scene: Scene) -> bytes | None:
     known = method is None or not method.value(scene.frame.raw).startswith(b'"example.com/')
     if known or meta is None or find(scene.frame.raw, b"id") is not None:
         return None
-    return replace_value(scene.frame.raw, meta, _other(source, _OBJECT))
+    return replace_value(scene.frame.raw, meta, _token_of_another_type(source, _OBJECT))
 
 
 OPERATORS: tuple[Operator, ...] = (
-    *(_member(*row) for row in MEMBERS),
-    *(_identity(*row) for row in IDS),
+    *(_make_member_operator(*row) for row in MEMBERS),
+    *(_make_id_operator(*row) for row in IDS),
     _argument,
     _required,
     _unknown,

@@ -20,7 +20,7 @@ _PREFIX = "io.modelcontextprotocol/"
 _Params = dict[str, Any]
 
 
-def _terms(version: Version) -> _Params:
+def _required_meta(version: Version) -> _Params:
     """The ``_meta`` that a request of this version must have."""
     if version != _STATELESS:
         return {}
@@ -31,13 +31,15 @@ def _terms(version: Version) -> _Params:
     }
 
 
-def _dump(**members: object) -> bytes:
+def _encode_message(**members: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **members}, separators=(",", ":")).encode()
 
 
 def _request(version: Version, name: str, method: str, params: _Params, meta: _Params) -> bytes:
-    carried = _terms(version) | meta
-    return _dump(id=name, method=method, params=params | ({"_meta": carried} if carried else {}))
+    carried = _required_meta(version) | meta
+    return _encode_message(
+        id=name, method=method, params=params | ({"_meta": carried} if carried else {})
+    )
 
 
 def _call(version: Version, name: str) -> bytes:
@@ -52,23 +54,27 @@ def _list(version: Version, name: str) -> bytes:
 
 def _cancel(version: Version, name: str) -> bytes:
     del version
-    return _dump(method="notifications/cancelled", params={"requestId": name, "reason": "late"})
+    return _encode_message(
+        method="notifications/cancelled", params={"requestId": name, "reason": "late"}
+    )
 
 
 def _progress(version: Version, name: str) -> bytes | None:
     if version == _STATELESS:
         return None
     params = {"progressToken": name, "progress": 1, "total": 2}
-    return _dump(method="notifications/progress", params=params)
+    return _encode_message(method="notifications/progress", params=params)
 
 
 def _result(version: Version, name: str) -> bytes:
-    return _dump(id=name, result={"resultType": "complete"} if version == _STATELESS else {})
+    return _encode_message(
+        id=name, result={"resultType": "complete"} if version == _STATELESS else {}
+    )
 
 
 def _error(version: Version, name: str) -> bytes:
     del version
-    return _dump(id=name, error={"code": -32603, "message": "none"})
+    return _encode_message(id=name, error={"code": -32603, "message": "none"})
 
 
 def _stateless(version: Version, name: str) -> bytes | None:
@@ -77,7 +83,7 @@ def _stateless(version: Version, name: str) -> bytes | None:
 
 def _unknown(version: Version, name: str) -> bytes:
     del version, name
-    return _dump(method="example.com/note", params={"_meta": {}})
+    return _encode_message(method="example.com/note", params={"_meta": {}})
 
 
 HOSTS: dict[str, Host] = {

@@ -36,7 +36,7 @@ def _method_at(scene: Scene, method: bytes) -> int | None:
     return next((at for at, frame in enumerate(scene.frames) if quoted in frame.raw[:4_096]), None)
 
 
-def _ready(scene: Scene) -> int:
+def _end_of_handshake(scene: Scene) -> int:
     """The index of the first frame after the handshake."""
     at = _method_at(scene, b"notifications/initialized")
     return 0 if at is None else at + 1
@@ -57,7 +57,7 @@ def _call_within(source: Source, scene: Scene) -> Damaged | None:
     return None if at is None else _insert(scene, at + 1, _call(scene, "call-before-initialized"))
 
 
-def _broken(scene: Scene, source: Source, name: str) -> Frame:
+def _half_a_call(scene: Scene, source: Source, name: str) -> Frame:
     call = hidden_call(scene.hidden, scene.version)
     return _line(call[: source.integer(1, len(call) - 1)], name)
 
@@ -70,8 +70,8 @@ def _damaged(place: str, offset: int) -> Operator:
         start = _method_at(scene, b"initialize")
         if start is None:
             return None
-        at = _ready(scene) if offset == 2 else start + offset
-        return _insert(scene, at, _broken(scene, source, name))
+        at = _end_of_handshake(scene) if offset == 2 else start + offset
+        return _insert(scene, at, _half_a_call(scene, source, name))
 
     return operator
 
@@ -86,7 +86,7 @@ def _initialize(source: Source, scene: Scene) -> Damaged | None:
     if member is None:
         return None
     again = replace_value(first, member, b'"%s"' % scene.hidden.encode())
-    place = source.integer(_ready(scene), len(scene.frames))
+    place = source.integer(_end_of_handshake(scene), len(scene.frames))
     return _insert(scene, max(place, at + 1), Frame(again, "", ("initialize-twice",)))
 
 
@@ -99,7 +99,7 @@ def _initialized(source: Source, scene: Scene) -> Damaged | None:
     return _insert(scene, source.integer(at + 1, len(scene.frames)), again)
 
 
-def _dropped(name: str, method: bytes, reason: str) -> Operator:
+def _make_dropping_operator(name: str, method: bytes, reason: str) -> Operator:
     @reshape(name, "lifecycle", "profile", reason, _EARLY)
     def operator(source: Source, scene: Scene) -> Damaged | None:
         del source
@@ -136,7 +136,7 @@ def _cancel(token: bytes) -> bytes:
 
 @reshape("cancel-unknown", "lifecycle", "accept", "an unknown request is cancelled", _LEFTOVER)
 def _cancel_unknown(source: Source, scene: Scene) -> Damaged | None:
-    at = source.integer(_ready(scene), len(scene.frames))
+    at = source.integer(_end_of_handshake(scene), len(scene.frames))
     return _insert(scene, at, _line(_cancel(b'"never-sent"'), "cancel-unknown"))
 
 
@@ -144,7 +144,7 @@ def _cancel_unknown(source: Source, scene: Scene) -> Damaged | None:
 def _cancel_early(source: Source, scene: Scene) -> Damaged | None:
     del source
     member = find(scene.frame.raw, b"id")
-    if member is None or scene.at < _ready(scene):
+    if member is None or scene.at < _end_of_handshake(scene):
         return None
     return _insert(scene, scene.at, _line(_cancel(member.value(scene.frame.raw)), "cancel-early"))
 
@@ -160,7 +160,7 @@ def _shutdown(source: Source, scene: Scene) -> Damaged | None:
     name = "call-after-shutdown"
     ending = b'{"jsonrpc":"2.0","id":"%s-end","method":"shutdown"}' % scene.hidden.encode()
     lines = (_line(ending, name), _line(b'{"jsonrpc":"2.0","method":"exit"}', name))
-    at = source.integer(_ready(scene), len(scene.frames))
+    at = source.integer(_end_of_handshake(scene), len(scene.frames))
     return _insert(scene, at, *lines, _call(scene, name))
 
 
@@ -174,7 +174,7 @@ def _shutdown(source: Source, scene: Scene) -> Damaged | None:
 def _end_mark(source: Source, scene: Scene) -> Damaged | None:
     name = "call-after-end-mark"
     mark = source.choice((b"\x04", b"\x1a", b"\x00", b"quit", b"EOF", b"null"))
-    at = source.integer(_ready(scene), len(scene.frames))
+    at = source.integer(_end_of_handshake(scene), len(scene.frames))
     return _insert(scene, at, _line(mark, name), _call(scene, name))
 
 
@@ -196,7 +196,7 @@ def _permission(source: Source, scene: Scene) -> Damaged | None:
     name = "permission-kept"
     call = hidden_call(scene.hidden, scene.version, "admin_reset", scene.hidden + "-token")
     bad = _with_token(call) + source.choice((b",", b"}", b"\x00", b" x", b"\xff"))
-    at = source.integer(_ready(scene), len(scene.frames))
+    at = source.integer(_end_of_handshake(scene), len(scene.frames))
     return _insert(scene, at, _line(bad, name), _call(scene, name, "admin_reset"))
 
 
@@ -212,7 +212,7 @@ def _half(source: Source, scene: Scene) -> Damaged | None:
     call = hidden_call(scene.hidden, scene.version)
     bad = call + source.choice((b",", b"}", b"\x00", b" x", b"\xff"))
     empty = call.replace(b',"arguments":{"action":"%s"}' % scene.hidden.encode(), b"")
-    at = source.integer(_ready(scene), len(scene.frames))
+    at = source.integer(_end_of_handshake(scene), len(scene.frames))
     return _insert(scene, at, _line(bad, name), _line(empty, name))
 
 
@@ -226,7 +226,7 @@ def _half(source: Source, scene: Scene) -> Damaged | None:
 def _response(source: Source, scene: Scene) -> Damaged | None:
     text = source.choice((b'"result":{}', b'"error":{"code":-32603,"message":"none"}'))
     line = _line(b'{"jsonrpc":"2.0","id":"never-sent",%s}' % text, "response-unsolicited")
-    return _insert(scene, source.integer(_ready(scene), len(scene.frames)), line)
+    return _insert(scene, source.integer(_end_of_handshake(scene), len(scene.frames)), line)
 
 
 @reshape(
@@ -261,8 +261,10 @@ OPERATORS: tuple[Operator, ...] = (
     _damaged("after", 2),
     _initialize,
     _initialized,
-    _dropped("initialize-missing", b"initialize", "no handshake at all"),
-    _dropped("initialized-missing", b"notifications/initialized", "half a handshake"),
+    _make_dropping_operator("initialize-missing", b"initialize", "no handshake at all"),
+    _make_dropping_operator(
+        "initialized-missing", b"notifications/initialized", "half a handshake"
+    ),
     _same_id,
     _cancel_unknown,
     _cancel_early,

@@ -34,7 +34,7 @@ PATHS: dict[str, tuple[bytes, ...]] = {
 }
 
 
-def _rival(member: str, hidden: str) -> bytes:
+def _second_value(member: str, hidden: str) -> bytes:
     """Another value of the right type: what the losing reader would act on."""
     arguments = f'{{"action":"{hidden}"}}'
     rivals = {
@@ -65,7 +65,7 @@ def _title(name: bytes) -> bytes:
     return name[:1].upper() + name[1:]
 
 
-def _rivalling(
+def _make_duplicate_operator(
     name: str, member: str, respell: Callable[[bytes], bytes], *, before: bool, origin: str
 ) -> Operator:
     place = "before" if before else "after"
@@ -83,7 +83,7 @@ def _rivalling(
         good = find(scene.frame.raw, *path)
         if good is None:
             return None
-        text = b'"%s":%s' % (respell(path[-1]), _rival(member, scene.hidden))
+        text = b'"%s":%s' % (respell(path[-1]), _second_value(member, scene.hidden))
         return insert_member(scene.frame.raw, good, text, before=before)
 
     return operator
@@ -92,7 +92,7 @@ def _rivalling(
 _WINS = "eager parsers keep the last, lazy ones find the first"
 _FOLDS = "Go's encoding/json and other readers fold the case of names"
 _RIVALS = tuple(
-    _rivalling(name, member, respell, before=before, origin=origin)
+    _make_duplicate_operator(name, member, respell, before=before, origin=origin)
     for name, respell, origin in (
         ("duplicate", _literal, _WINS),
         ("duplicate-escaped", _escaped, "equal only after unescaping: filters on bytes miss it"),

@@ -23,18 +23,18 @@ FILLERS: tuple[tuple[str, bytes, Expect, str], ...] = (
 )
 
 
-def _fill(name: str, filler: bytes, expect: Expect, origin: str) -> Operator:
+def _make_filler_operator(name: str, filler: bytes, expect: Expect, origin: str) -> Operator:
     @rewrite(f"space-{name}", "white-space", expect, f"{filler!r} around a token", origin)
     def operator(source: Source, scene: Scene) -> bytes | None:
         body = scene.body
         end = len(body)
-        gap = source.choice((0, end, _inner(body)))
+        gap = source.choice((0, end, _find_first_gap(body)))
         return body[:gap] + filler + body[gap:] + b"\n"
 
     return operator
 
 
-def _inner(body: bytes) -> int:
+def _find_first_gap(body: bytes) -> int:
     """An offset right after the opening brace: the one gap that needs no scan to be safe."""
     return body.find(b"{") + 1
 
@@ -52,7 +52,7 @@ def _empty(source: Source, scene: Scene) -> bytes:
     return source.choice((b"\n", b" \n", b"\t \n", b"\r\n")) + scene.frame.raw
 
 
-def _replacing(  # noqa: PLR0913 - a row of the table below
+def _make_replacing_operator(  # noqa: PLR0913 - a row of the table below
     name: str, pattern: bytes, new: bytes, reason: str, origin: str, *, first: bool = False
 ) -> Operator:
     @rewrite(name, "white-space", "reject", reason, origin)
@@ -85,16 +85,22 @@ def _bare(source: Source, scene: Scene) -> bytes | None:
 
 
 OPERATORS: tuple[Operator, ...] = (
-    *(_fill(*row) for row in FILLERS),
+    *(_make_filler_operator(*row) for row in FILLERS),
     _crlf,
     _empty,
     _comment,
     _single,
     _bare,
-    _replacing("comma-trailing", b"}", b",}", "a trailing comma", "JSON5, hand-written JSON"),
-    _replacing("comma-double", b"}", b",,}", "two trailing commas", "JavaScript arrays"),
-    _replacing("semicolon", b"}", b"};", "a semicolon after the message", "JavaScript writers"),
-    _replacing(
+    _make_replacing_operator(
+        "comma-trailing", b"}", b",}", "a trailing comma", "JSON5, hand-written JSON"
+    ),
+    _make_replacing_operator(
+        "comma-double", b"}", b",,}", "two trailing commas", "JavaScript arrays"
+    ),
+    _make_replacing_operator(
+        "semicolon", b"}", b"};", "a semicolon after the message", "JavaScript writers"
+    ),
+    _make_replacing_operator(
         "colon-equals", b":", b"=", "an equals sign for a colon", "Ruby and PHP writers", first=True
     ),
 )
