@@ -12,7 +12,7 @@ from tests.package.conftest import ROOT, Environment, run_in
 pytestmark = pytest.mark.skipif(find_spec("atheris") is None, reason="atheris has no wheel here")
 
 
-@pytest.mark.parametrize("name", ["fuzz_parsers", "fuzz_gateway"])
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "fuzz").glob("fuzz_*.py")))
 def test_a_target_of_the_checkout_needs_no_installation(
     bare: Environment, tmp_path: Path, name: str
 ) -> None:
