@@ -85,7 +85,7 @@ def _check_working_folder() -> None:
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="wirefence")
 def cli() -> None:
-    """Find bytes that JSON-RPC servers should reject and act on, or parsers read differently."""
+    """Find input that JSON-RPC servers act on but must reject, or that parsers read differently."""
 
 
 def main() -> None:

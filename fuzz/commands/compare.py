@@ -46,8 +46,16 @@ _PROGRESS_INTERVAL = 5.0
     type=PLACE,
     help="Your own inputs: files, folders, JSON Lines, transcripts of gate; repeatable.",
 )
-@click.option("--seconds", type=Seconds(most=LONG), default=120.0, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--seconds",
+    type=Seconds(most=LONG),
+    default=120.0,
+    show_default=True,
+    help="Time for reading and shrinking.",
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Another seed gives other random inputs."
+)
 @click.option("--workers", type=click.IntRange(1, 64), help="Number of processes for each side.")
 @click.option(
     "--accept",

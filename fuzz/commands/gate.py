@@ -76,7 +76,7 @@ _FORMS = {"table": format_table, "json": format_json, "markdown": format_markdow
 @click.option(
     "--policy",
     type=click.Choice(get_args(Policy)),
-    help="What the server documents after a bad frame. Default: detected.",
+    help="What the server should do after a bad frame. Default: detected.",
 )
 @click.option(
     "--protocol",
@@ -117,13 +117,19 @@ _FORMS = {"table": format_table, "json": format_json, "markdown": format_markdow
     show_default=True,
     help="Seconds to wait for the first reply.",
 )
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Another seed chooses other damage."
+)
 @click.option("--client", is_flag=True, help="COMMAND is a client: test it with a hostile server.")
 @click.option(
     "--attack", "attacks", multiple=True, help="With --client: run only this attack; repeatable."
 )
-@click.option("--label", default="", help="Name of the server in signatures.")
-@click.option("--out", type=_FOLDER, default=GATE, show_default=True)
+@click.option(
+    "--label", default="", help="Name of the server in signatures. Default: from the command."
+)
+@click.option(
+    "--out", type=_FOLDER, default=GATE, show_default=True, help="Directory for findings."
+)
 @click.option(
     "--crashes",
     type=_FOLDER,

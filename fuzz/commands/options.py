@@ -108,8 +108,9 @@ TARGET = click.option(
     "--target",
     "targets",
     multiple=True,
-    help="parsers, gateway, reference, the name of a parser, planted:NAME or "
-    "package.module:factory; append /spec to a gateway for that profile; repeatable.",
+    help="parsers (all), gateway (the reference gateway with each strict parser), reference (with "
+    "its own), the name of a parser, planted:NAME (a gateway with a known fault) or "
+    "package.module:factory (yours); append /spec to a gateway for that profile; repeatable.",
 )
 PATIENCE_OPTION = click.option(
     "--patience",
