@@ -152,11 +152,15 @@ _WHOLE_RULE = frozenset(
 """Rules about documents that a reader keeps or breaks as a whole."""
 
 
+_ALIKE = {"nan": "non-finite", "infinity": "non-finite"}
+"""Traits of different groups that a reader takes for one reason."""
+
+
 def _list_deviations() -> list[Deviation]:
     found = [
         Deviation(
             f"{rule}:{name}",
-            rule if rule in _WHOLE_RULE else f"{rule}:{TRAITS[name].group}",
+            rule if rule in _WHOLE_RULE else f"{rule}:{_ALIKE.get(name, TRAITS[name].group)}",
             TRAITS[name].meaning,
         )
         for rule, names in _DOCUMENTS

@@ -92,6 +92,9 @@ def name_faults(findings: Collection[Finding]) -> dict[str, str]:
     for each in findings:
         if _may_follow_any(each) and leniency_of(each.deviation) not in taken[each.family]:
             rules[each.family, _name_group(each)].add(each.deviation.partition(":")[0])
+    for each in findings:  # it goes on after some deviations only: it takes them
+        if each.effect in _LATE and len(rules[each.family, _LATE[0]]) < _MANY:
+            taken[each.family].add(leniency_of(each.deviation))
     return {
         each.signature: _name_fault(each, taken[each.family], rules[each.family, _name_group(each)])
         for each in findings

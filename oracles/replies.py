@@ -239,7 +239,8 @@ def _name_nameless(evidence: Evidence, surplus: int) -> tuple[str, FrameVerdict 
     if late is not None:
         return "reply-to-rejected:late", late
     silent = [each for each in evidence.frames if each.kind == "notification" and each.accepted]
-    if evidence.exact and surplus == len(silent):
+    usual = evidence.control is None or bool(evidence.control.nameless)
+    if evidence.exact and surplus == len(silent) and usual:
         return "reply-to-notification", None
     rejected = evidence.list_rejected()
     return "reply-id:null", rejected[0] if rejected else None
