@@ -99,15 +99,15 @@ class Evidence:
 
     ``data`` are all bytes sent, ``frames`` the verdicts on those that this session saw. ``exact``
     says that the target follows docs/contract.md to the letter, with its error codes and silence;
-    servers of others need not. ``done`` are the effects of granted calls, in order, each as tool
-    and arguments where those are known. ``acts`` are all other effects, and those that a granted
-    call must not have. ``said`` holds the verdict on each of ``lines``, and ``tail`` what stands
-    behind the last LF. ``served`` is false where the target no longer answered, for whatever
-    reason. ``status`` says how a process ended, ``last_words`` the last line of its error.
-    ``secrets`` are strings that no reply may hold, ``names`` those that no error may hold.
-    ``memory_bound`` and ``peak_bytes`` are bytes; ``held_bytes`` what was kept from one write to
-    the next. ``waived`` are rules whose verdicts do not count, as the target declares more.
-    ``control`` is the same session without its rejected frames.
+    servers of others need not. ``done`` are the effects of calls that are granted or refused, in
+    order, each as tool and arguments where those are known: one for each call. ``acts`` are all
+    other effects, and those that a granted call must not have. ``said`` holds the verdict on each
+    of ``lines``, and ``tail`` what stands behind the last LF. ``served`` is false where the target
+    no longer answered, for whatever reason. ``status`` says how a process ended, ``last_words`` the
+    last line of its error. ``secrets`` are strings that no reply may hold, ``names`` those that no
+    error may hold. ``memory_bound`` and ``peak_bytes`` are bytes; ``held_bytes`` what was kept from
+    one write to the next. ``waived`` are rules whose verdicts do not count, as the target declares
+    more. ``control`` is the same session without its rejected frames.
     """
 
     target: str
@@ -175,13 +175,23 @@ class Evidence:
         """Whether nothing tells which of two frames the target took that it must reject.
 
         A frame comes too early only because a message of the handshake before it must be rejected,
-        and no reply tells whether that was taken.
+        and no reply tells whether that was taken. One that got an error was not.
         """
         opening = _OPENINGS.get(frame.rule if frame else "")
         if frame is None or opening is None or self.find_cause(frame) is not frame:
             return False
         before = (each for each in self.list_rejected() if each.start < frame.start)
-        return any(opening in self.data[each.start : each.end] for each in before)
+        return any(
+            opening in self.data[each.start : each.end] and not self._was_refused(each)
+            for each in before
+        )
+
+    def _was_refused(self, frame: FrameVerdict) -> bool:
+        """Whether a rejected frame was answered with an error."""
+        if self.nameless and len(self.nameless) >= len(self.list_rejected()):
+            return True
+        own = (each.replies for each in self.strays if frame in each.owners[:1])
+        return any(not reply.verdict.is_result for replies in own for reply in replies)
 
     def list_rejected(self) -> list[FrameVerdict]:
         """Return the frames that must be rejected, in order."""

@@ -89,7 +89,9 @@ def _check_missing(evidence: Evidence, frame: FrameVerdict) -> Iterator[Finding]
     elif not (frame.rule and _is_lost_after(evidence, frame)):
         limit = "" if evidence.exact else f" within {evidence.seconds:.1f} s"
         text = f"no reply to {frame.method} at byte {frame.start}{limit}"
-        yield evidence.make_finding("reply", "reply-missing", frame, text)
+        # What a server does not answer says something of it. A deviation says as much.
+        kind = "" if frame.rule else f":{frame.method}"
+        yield evidence.make_finding("reply", f"reply-missing{kind}", frame, text)
 
 
 def _may_be_unread(evidence: Evidence) -> bool:

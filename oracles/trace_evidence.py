@@ -112,7 +112,7 @@ def _sort_effects(
     effects: Sequence[Effect],
     answers: _Answers,
 ) -> tuple[list[Call], list[Act]]:
-    """Return the effects that are no rejected frame's own, and those that must not be."""
+    """Return the effects of granted and refused calls, and those that must not be."""
     counts: Counter[tuple[str, str]] = Counter()
     done: list[Call] = []
     acts: list[Act] = []
@@ -124,11 +124,12 @@ def _sort_effects(
         if calls is None:
             act = _find_owner(data, frames, granted, effect, answers)
             acts.append(act)
-            if act.owner is None or not is_rejected(act.owner):
+            if act.owner is not None and not is_rejected(act.owner):
                 done.append(call)
             continue
-        done.append(call)
         frame, wanted = calls[min(counts[key], len(calls) - 1)]
+        if counts[key] < len(calls):
+            done.append(call)
         if counts[key] >= len(calls):
             acts.append(Act(frame, f"{text} again", "twice"))
         elif effect.fed < frame.end:

@@ -122,7 +122,7 @@ class ActsAfterClose(MiniGateway):
 
 @planted(
     origin="readers that fill one request object in place, field by field",
-    breaks=("act-altered", "session-state", "rpc-id"),
+    breaks=("session-state", "rpc-id"),
     policy="continue",
 )
 class KeepsHalfRequest(MiniGateway):
@@ -310,7 +310,7 @@ class RemembersIdOfRejected(MiniGateway):
 
 @planted(
     origin="handshake flags that are set on arrival, before the params are looked at",
-    breaks=("act-rejected", "reply-to-rejected", "session-state", "life-not-initialized"),
+    breaks=("act-rejected", "reply-to-rejected", "reply-code", "life-not-initialized"),
     policy="continue",
 )
 class KeepsHandshakeOfRejected(MiniGateway):

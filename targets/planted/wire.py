@@ -33,7 +33,7 @@ class SkipsBadLines(MiniGateway):
 
 @planted(
     origin="Python text-mode readers (TextIOWrapper with universal newlines), Node's readline",
-    breaks=("act-rejected", "session-state", "frame-cr"),
+    breaks=("act-rejected", "frame-cr"),
     policy="continue",
 )
 class SplitsAtBareCr(MiniGateway):

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from tests.oracles.judged import read_session
 from tests.oracles.lines import Lines
+from wirefence.oracles.arguments import same_arguments
 from wirefence.oracles.document import DEEPEST, LongInteger, judge_document
-from wirefence.oracles.effects import check_non_action, same_arguments
+from wirefence.oracles.effects import check_acts
+from wirefence.oracles.records import Finding
 from wirefence.oracles.rules import ORACLE_RULES
-from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import Contract
 from wirefence.targets.records import Effect, Trace
 
@@ -37,9 +39,12 @@ def good(tool: str = "record", fed: int = GOOD_END, **arguments: Any) -> Effect:
     return Effect(tool, {**ARGUMENTS, **arguments}, fed)
 
 
+def check(data: bytes, contract: Contract, *effects: Effect, out: bytes = b"") -> list[Finding]:
+    return list(check_acts(read_session(data, Trace("t", out, effects), contract)))
+
+
 def charged(*effects: Effect, policy: Any = "close") -> list[str]:
-    judgement = judge_session(DATA, Contract(policy=policy))
-    return [each.rule for each in check_non_action(DATA, judgement, Trace("t", b"", effects))]
+    return [each.rule for each in check(DATA, Contract(policy=policy), *effects)]
 
 
 GROUNDLESS = [
@@ -69,11 +74,10 @@ def test_a_refused_member_of_a_batch_is_charged_as_it_would_be_alone() -> None:
     lines = Lines("2025-03-26")
     calls = (lines.call(1, action="good"), lines.call(2, "admin_reset", action="admin"))
     data = lines.opened() + b"[" + b",".join(each[:-1] for each in calls) + b"]\n"
-    judgement = judge_session(data, Contract("2025-03-26"))
     acted = Effect("record", {"action": "good"}, len(data))
-    trace = Trace("t", b"", (acted, Effect("admin_reset", {"action": "admin"}, len(data))))
-    (found,) = check_non_action(data, judgement, trace)
-    assert found.signature.endswith("act-unauthorized|authz-denied")
+    admin = Effect("admin_reset", {"action": "admin"}, len(data))
+    (found,) = check(data, Contract("2025-03-26"), acted, admin)
+    assert found.signature == "t|act-unauthorized|authz-denied:no-token"
 
 
 def test_every_rule_is_planted_but_the_one_that_replies_show() -> None:
@@ -82,10 +86,9 @@ def test_every_rule_is_planted_but_the_one_that_replies_show() -> None:
 
 def test_an_action_asked_for_twice_may_run_twice_and_no_more() -> None:
     again = OPENED + GOOD + LINES.call(7, action="good", count=1) + LINES.call(8, action="other")
-    judgement = judge_session(again, Contract())
 
     def charged_again(*effects: Effect) -> list[str]:
-        return [each.rule for each in check_non_action(again, judgement, Trace("t", b"", effects))]
+        return [each.rule for each in check(again, Contract(), *effects)]
 
     last = len(again)
     assert charged_again(good(), good(fed=last)) == []
@@ -145,9 +148,8 @@ def test_an_action_escaped_in_a_rejected_frame_was_rejected_there(
 ) -> None:
     line = LINES.call(9, action="NAME")[:-1].replace(b"NAME", spelled).replace(b"2.0", b"2")
     data = OPENED + line + broken + b"\n"
-    judgement = judge_session(data, Contract())
     name = "who \ufffd" if spelled.endswith(b"\xff") else "who \u00e9"
-    (found,) = check_non_action(data, judgement, Trace("t", b"", (ran(name),)))
+    (found,) = check(data, Contract(), ran(name))
     assert found.rule == "act-rejected"
 
 
@@ -160,3 +162,46 @@ def test_what_the_judge_keeps_no_value_of_is_like_any_other() -> None:
     assert same_arguments({"a": value, "n": LongInteger("9")}, {"a": other, "n": 9})
     assert not same_arguments({"a": value}, {"a": [1]})
     assert not same_arguments({"n": LongInteger("9")}, {"n": 9.0})
+
+
+def signatures(data: bytes, *effects: Effect, out: bytes = b"") -> list[str]:
+    return [each.signature for each in check(data, Contract(policy="continue"), *effects, out=out)]
+
+
+BAD_INITIALIZE = LINES.initialize(clientInfo=1)
+RESULT = b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25"}}\n'
+ERROR = b'{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"no"}}\n'
+NULL_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no"}}\n'
+
+
+def test_a_call_too_early_is_due_to_the_bad_initialize_that_was_taken() -> None:
+    data = BAD_INITIALIZE + LINES.call(1)
+    assert signatures(data, ran("act-1"), out=RESULT) == ["t|act-rejected|mcp-params:client-info"]
+
+
+def test_a_call_too_early_is_an_effect_of_its_own_where_nothing_else_was_taken() -> None:
+    early = ["t|act-rejected|life-not-initialized:request"]
+    assert signatures(LINES.call(1), ran("act-1")) == early
+    assert signatures(BAD_INITIALIZE + LINES.call(1), ran("act-1"), out=ERROR) == early
+    refused = NULL_ERROR * 2
+    assert signatures(BAD_INITIALIZE + LINES.call(1), ran("act-1"), out=refused) == early
+
+
+def test_nothing_tells_whether_a_bad_initialize_without_a_reply_was_taken() -> None:
+    data = BAD_INITIALIZE + LINES.call(1)
+    assert signatures(data, ran("act-1")) == signatures(data, ran("act-1"), out=NULL_ERROR) == []
+
+
+def test_an_effect_though_the_answer_was_an_error_is_another_effect() -> None:
+    """Who is told of an error repeats the call; who is told of success does not."""
+    data = OPENED + ADMIN
+    acted = ran("admin", "admin_reset")
+    no = b'{"jsonrpc":"2.0","id":3,"error":{"code":-32003,"message":"no"}}\n'
+    done = b'{"jsonrpc":"2.0","id":3,"result":{"content":[]}}\n'
+    assert signatures(data, acted, out=no) == ["t|act-unauthorized:denied|authz-denied:no-token"]
+    assert signatures(data, acted, out=done) == ["t|act-unauthorized|authz-denied:no-token"]
+
+
+def test_text_of_an_accepted_frame_that_acts_is_no_granted_call() -> None:
+    (found,) = check(OPENED + LINES.call(1, note='"action":"inner"'), Contract(), ran("inner"))
+    assert found.signature == "t|act-rejected|none"

@@ -6,15 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.oracles.judged import judge_trace
 from tests.oracles.lines import Lines, line
 from wirefence.oracles.records import Finding
-from wirefence.oracles.replies import check_replies
 from wirefence.oracles.rules import ORACLE_RULES
-from wirefence.oracles.session import judge_session
-from wirefence.oracles.transcript import lines_of
-from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.contract import Contract
-from wirefence.strategies.records import Case, Frame, Version
+from wirefence.strategies.records import Version
 from wirefence.targets.records import Effect, Ending, Trace
 
 LINES = Lines("2025-11-25")
@@ -56,16 +53,9 @@ def findings(
     ending: Ending = "open",
     version: Version = "2025-11-25",
 ) -> list[Finding]:
-    contract = Contract(version, policy=policy)
-    nonces = ("ran-1", "lost-3", "lost-4")
-    frames = tuple(
-        Frame(raw, next((n for n in nonces if n.encode() in raw), ""))
-        for raw in sent.splitlines(keepends=True)
-    )
     effects = tuple(Effect("record", {"action": name}, len(sent)) for name in ran)
-    said = [judge_reply(each, version) for each in lines_of(out)]
     trace = Trace("t", out, effects, ending)
-    return check_replies(Case(frames), judge_session(sent, contract), trace, said, contract)
+    return judge_trace(sent, trace, Contract(version, policy=policy), ("ran-1", "lost-3", "lost-4"))
 
 
 HONEST = [
@@ -147,7 +137,8 @@ def test_success_without_an_effect_is_a_lie() -> None:
 
 
 def test_the_dead_owe_no_answers() -> None:
-    assert found_in(HELLO + CALL, INIT, ran=(), ending="crashed") == []
+    assert found_in(HELLO + CALL, INIT, ran=(), ending="crashed") == ["live-crash"]
+    assert found_in(HELLO + CALL, INIT, ran=(), ending="hung") == ["live-hang"]
 
 
 def test_an_id_of_a_rejected_frame_may_be_used_again() -> None:
@@ -231,13 +222,8 @@ def test_numbers_too_long_for_python_are_ids_and_codes_like_others() -> None:
 
 
 def test_an_error_may_carry_the_escaped_id_of_what_was_no_message() -> None:
-    case = Case((Frame(b'{"\\u0069d":"I\\u0044","x":1}\n'),))
-    contract = Contract(version=case.version)
-    judgement = judge_session(case.data, contract)
-    line = b'{"jsonrpc":"2.0","id":"ID","error":{"code":-32600,"message":"no"}}'
-    trace = Trace("t", line + b"\n", ())
-    said = [judge_reply(line, case.version)]
-    assert check_replies(case, judgement, trace, said, contract) == []
+    sent = b'{"\\u0069d":"I\\u0044","x":1}\n'
+    assert judge_trace(sent, Trace("t", error("ID", -32600), ()), Contract()) == []
 
 
 GOOD_MEMBER = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -269,11 +255,7 @@ def test_under_spec_other_rejected_frames_get_no_result() -> None:
 def loose(sent: bytes, out: bytes, profile: Any) -> list[str]:
     version: Version = "2025-03-26"
     contract = Contract(version, profile=profile, policy="continue")
-    case = Case((Frame(sent),), version=version)
-    said = [judge_reply(each, version) for each in lines_of(out)]
-    judgement = judge_session(sent, contract)
-    found = check_replies(case, judgement, Trace("t", out, ()), said, contract)
-    return [each.rule for each in found]
+    return [each.rule for each in judge_trace(sent, Trace("t", out, ()), contract)]
 
 
 def test_a_lost_reply_has_one_signature_for_each_method_but_behind_a_rejection() -> None:
@@ -281,5 +263,5 @@ def test_a_lost_reply_has_one_signature_for_each_method_but_behind_a_rejection()
     ping = LINES.request("ping", name=2)
     lost = [named(HELLO + CALL + each, INIT + DONE) for each in (LIST, ping)]
     resync = [named(HELLO + BAD + CALL + each, INIT + DONE) for each in (LIST, ping)]
-    assert lost[0] != lost[1]
-    assert resync[0] == resync[1]
+    assert lost == [["t|reply-missing:tools/list|none"], ["t|reply-missing:ping|none"]]
+    assert resync[0] == resync[1] == ["t|session-resync|rpc-version:string"]
