@@ -8,10 +8,9 @@ import pytest
 
 from wirefence.oracles.records import Finding
 from wirefence.oracles.rules import ORACLE_RULES
-from wirefence.oracles.transcript import check_transcript, lines_of
+from wirefence.oracles.transcript import find_offences, lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.oracles.transcript_kinds import KINDS, holds_message, manner_of
-from wirefence.targets.records import Trace
 
 GOOD = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
 BAD = [
@@ -37,31 +36,32 @@ ALIKE = {
         *(b"nan\n", b'"NaN"x\n', b"data: {}\n", b"[\n", b"[[[\nready\n"),
         b'Traceback (most recent call last):\n  File "x"\n\nKeyError: {"a"\n',
     ),
-    "blank line": (b"\n", b" \t\r\n", b"\n\n\n"),
-    "JSON over several lines": (
+    "blank-line": (b"\n", b" \t\r\n", b"\n\n\n"),
+    "JSON-over-several-lines": (
         *(PRETTY, PRETTY * 3, PRETTY.replace(b"\n", b"\r\n"), b'[\n{"a":1}\n]\n', b"{\n}\n"),
         b'{"jsonrpc":"2.0",\n\n"id":1}\n',
     ),
-    "cut JSON": (b'{"jsonrpc":"2.0","id"\n', b'{"a":"b\n', b'[{"a":1\n', b'{"a":[\n' + GOOD),
-    "more after a value": (GOOD[:-1] + GOOD, GOOD[:-1] + b" done: NaN\n", b"{}}\n", b'{"a":1},\n'),
-    "non-finite number": (b'{"a":NaN}\n', b'{"a":[-Infinity]}\n', b' [{"a": nan}]\n'),
-    "malformed JSON": (b'{"a":1,}\n', b'{"NaN":01}\n', b'{"a":"\x01"}\n', b'{"a":/**/1}\n'),
-    "not UTF-8": (b'{"a":"\xff"}\n', b'[{"caf\xe9":NaN}]\n'),
-    "UTF-16 or UTF-32": (GOOD[:-1].decode().encode("utf-16-le") + b"\n",),
-    "byte order mark": (b"\xef\xbb\xbf" + GOOD,),
+    "cut-JSON": (b'{"jsonrpc":"2.0","id"\n', b'{"a":"b\n', b'[{"a":1\n', b'{"a":[\n' + GOOD),
+    "more-after-a-value": (GOOD[:-1] + GOOD, GOOD[:-1] + b" done: NaN\n", b"{}}\n", b'{"a":1},\n'),
+    "non-finite-number": (b'{"a":NaN}\n', b'{"a":[-Infinity]}\n', b' [{"a": nan}]\n'),
+    "malformed-JSON": (b'{"a":1,}\n', b'{"NaN":01}\n', b'{"a":"\x01"}\n', b'{"a":/**/1}\n'),
+    "not-UTF-8": (b'{"a":"\xff"}\n', b'[{"caf\xe9":NaN}]\n'),
+    "UTF-16-or-UTF-32": (GOOD[:-1].decode().encode("utf-16-le") + b"\n",),
+    "byte-order-mark": (b"\xef\xbb\xbf" + GOOD,),
 }
 """Lines that are one offence of one kind, in whatever words."""
 TAILS = {
-    "whole message": (GOOD[:-1], GOOD[:-1] * 2, b'{"a":1} x'),
-    "cut JSON": (GOOD[:-5], b'{"a":"\xc3'),
+    "whole-message": (GOOD[:-1], GOOD[:-1] * 2, b'{"a":1} x'),
+    "cut-JSON": (GOOD[:-5], b'{"a":"\xc3'),
     "text": (b"> ", b"ready", b"1"),
-    "blank line": (b" ",),
+    "blank-line": (b" ",),
 }
 
 
 def findings(stdout: bytes) -> list[Finding]:
-    said = [judge_reply(each, "2025-11-25") for each in lines_of(stdout)]
-    return check_transcript(Trace("t", stdout, ()), said)
+    lines = lines_of(stdout)
+    said = [judge_reply(each, "2025-11-25") for each in lines]
+    return find_offences("t", lines, said, stdout[stdout.rfind(b"\n") + 1 :])
 
 
 def found_in(stdout: bytes) -> list[str]:
@@ -69,7 +69,9 @@ def found_in(stdout: bytes) -> list[str]:
 
 
 def kinds_in(stdout: bytes) -> list[str]:
-    return [each.signature.rpartition("|")[2] for each in findings(stdout)]
+    found = findings(stdout)
+    assert {each.deviation for each in found} <= {"none"}
+    return [each.effect.partition(":")[2] for each in found]
 
 
 @pytest.mark.parametrize(("line", "rule"), BAD)
@@ -101,19 +103,19 @@ def test_what_lacks_its_line_feed_has_a_kind(kind: str, raw: bytes) -> None:
 
 
 def test_every_kind_is_planted() -> None:
-    assert {*ALIKE, *TAILS} == set(KINDS)
+    assert {*ALIKE, *TAILS} == {kind.replace(" ", "-") for kind in KINDS}
 
 
 def test_what_several_faults_wrote_is_several_findings() -> None:
     nan = b'{"jsonrpc":"2.0","id":1,"result":{"seconds":NaN}}\n'
-    assert kinds_in(b"ready\n" + nan) == ["text", "non-finite number"]
-    assert kinds_in(b"ready\n" + PRETTY) == ["text", "JSON over several lines"]
+    assert kinds_in(b"ready\n" + nan) == ["text", "non-finite-number"]
+    assert kinds_in(b"ready\n" + PRETTY) == ["text", "JSON-over-several-lines"]
     assert kinds_in(PRETTY.replace(b"1", b"NaN")) == [
-        "JSON over several lines",
-        "non-finite number",
+        "JSON-over-several-lines",
+        "non-finite-number",
     ]
     assert kinds_in(b'ready\n{"event":"up"}\n') == ["text", "rpc-version"]
-    assert kinds_in(PRETTY[:-1]) == ["JSON over several lines", "text"]
+    assert kinds_in(PRETTY[:-1]) == ["JSON-over-several-lines", "text"]
     assert kinds_in(b'settings {\n"a": [\n1\n]\n}\n') == ["text"]
 
 
@@ -132,18 +134,19 @@ def test_lines_that_open_and_never_close_cost_no_more_than_their_number() -> Non
 
 
 def _seconds(stdout: bytes) -> float:
-    said = [judge_reply(each, "2025-11-25") for each in lines_of(stdout)]
+    lines = lines_of(stdout)
+    said = [judge_reply(each, "2025-11-25") for each in lines]
     times = []
     for _ in range(3):
         start = time.process_time()
-        check_transcript(Trace("t", stdout, ()), said)
+        find_offences("t", lines, said, b"")
         times.append(time.process_time() - start)
     return min(times)
 
 
 def test_a_hostile_line_is_shown_escaped_and_cut() -> None:
     stdout = b"\x1b]0;owned\x07" + b"A" * 1_000_000 + b"\n"
-    (found,) = check_transcript(Trace("t", stdout, ()), [judge_reply(stdout[:-1], "2025-11-25")])
+    (found,) = findings(stdout)
     assert "\x1b" not in found.summary
     assert len(found.summary) < 400
     assert found.summary.endswith(" ...")
