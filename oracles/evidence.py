@@ -154,22 +154,29 @@ class Evidence:
     def find_cause(self, frame: FrameVerdict | None) -> FrameVerdict | None:
         """Return the frame whose deviation explains what was done with ``frame``.
 
-        Where a rejected ``initialize`` was answered with a result, the session is open in the
-        target's eyes: what it does then with frames that come too early is due to that one.
+        Where a rejected ``initialize`` was taken, the session is open in the target's eyes: what it
+        does then with frames that come too early is due to that one.
         """
         if frame is None or frame.rule not in _TOO_EARLY:
             return frame
-        taken = (each for each in self._list_taken() if each.method == "initialize")
-        return next((each for each in taken if each.start < frame.start), frame)
+        taken = (each for each in self._list_openings() if each.start < frame.start)
+        return next(taken, frame)
 
-    def _list_taken(self) -> list[FrameVerdict]:
-        """Return the rejected frames that were answered with a result."""
-        return [
+    def _list_openings(self) -> list[FrameVerdict]:
+        """Return each rejected ``initialize`` that was taken.
+
+        It was answered with a result, or a good one behind it was refused as a second one.
+        """
+        answered = [
             owner
             for answer in self.strays
             for owner in answer.owners[:1]
             if any(each.verdict.is_result for each in answer.replies)
         ]
+        again = (each for each in self.owed if _is_refused_opening(each))
+        refused = next((each.frame.start for each in again), -1)
+        silent = [each for each in self.list_rejected() if each.start < refused]
+        return [each for each in (*answered, *silent) if each.method == "initialize"]
 
     def is_ambiguous(self, frame: FrameVerdict | None) -> bool:
         """Whether nothing tells which of two frames the target took that it must reject.
@@ -208,6 +215,12 @@ class Evidence:
         """Make a finding about a frame, or with a deviation that is known already."""
         deviation = frame if isinstance(frame, str) else self.deviation_of(self.find_cause(frame))
         return make_finding(oracle, effect, self.target, deviation, text, raw)
+
+
+def _is_refused_opening(owed: Owed) -> bool:
+    """Whether a good ``initialize`` was answered with errors only."""
+    opens = owed.frame.method == "initialize" and owed.frame.reply == "result"
+    return opens and bool(owed.replies) and not any(x.verdict.is_result for x in owed.replies)
 
 
 def is_owed(frame: FrameVerdict) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from wirefence.oracles.arguments import same_arguments
 from wirefence.oracles.evidence import Evidence, Reply, has_failed, is_rejected, result_of
-from wirefence.oracles.records import Call, Finding, Judgement
+from wirefence.oracles.records import Call, Finding, FrameVerdict, Judgement
 from wirefence.oracles.value_text import describe_value
 from wirefence.strategies.records import Case, Frame
 
@@ -42,16 +42,28 @@ def check_state(evidence: Evidence) -> Iterator[Finding]:
     control = evidence.control
     if control is None:
         return
-    rejected = evidence.list_rejected()
-    about = rejected[0] if rejected else None
     if difference := _compare_effects(evidence, control):
+        about = next(iter(evidence.list_rejected()), None)
         yield evidence.make_finding("session", "session-state", about, difference)
     for name, reply in evidence.results.items():
         known = control.results.get(name)
         if known and (difference := _describe_difference(reply, known)):
             text = f"{difference}; without the rejected frame: {known.line!r}"
+            about = _find_cause(evidence, reply)
             yield evidence.make_finding("session", "session-state", about, text, reply.line)
             return
+
+
+def _find_cause(evidence: Evidence, reply: Reply) -> FrameVerdict | None:
+    """Return the rejected frame that may have changed a reply.
+
+    One that asked for the same, before the request: what is kept of an ``initialize`` shows in the
+    next one. Else the first.
+    """
+    rejected = evidence.list_rejected()
+    asked = next((x.frame for x in evidence.owed if any(y is reply for y in x.replies)), None)
+    alike = (x for x in rejected if asked and x.method == asked.method and x.start < asked.start)
+    return next(alike, rejected[0] if rejected else None)
 
 
 def _compare_effects(evidence: Evidence, control: Evidence) -> str:

@@ -39,7 +39,7 @@ from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import Case
 from wirefence.targets.records import Effect, Trace
 
-__all__ = ["read_trace"]
+__all__ = ["holds_name", "read_trace"]
 
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/]))')
 _ALTERED = "the arguments or the tool are not those of the call"
@@ -193,7 +193,7 @@ def _find_origin(
     """
     spelled = json.dumps(action, ensure_ascii=False).encode("utf-8", "surrogatepass")
     member = re.compile(rb'(?i:"action")\s*:\s*%b' % re.escape(spelled))
-    holding = [f for f in frames if action and _holds_name(data[f.start : f.end], action)]
+    holding = [f for f in frames if action and holds_name(data[f.start : f.end], action)]
     naming = [f for f in holding or frames if member.search(data, f.start, f.end)]
     if len(naming) > 1:
         served = {key[1] for key, got in answers.items() if any(r.verdict.is_result for r in got)}
@@ -211,7 +211,7 @@ def _is_served(data: bytes, frame: FrameVerdict, served: Set[str | int]) -> bool
     )
 
 
-def _holds_name(line: bytes, action: str) -> bool:
+def holds_name(line: bytes, action: str) -> bool:
     """Whether a frame, good or bad, holds an action's name, as it is or escaped."""
     if action.encode("utf-8", "surrogatepass") in line:
         return True
