@@ -206,7 +206,8 @@ class Observation:
     itself or hung, ``status`` its exit status. ``since`` counts the bytes of the case that were not
     sent because a running server already had its handshake. ``fresh``: the process was sent nothing
     else. ``hurried``: a reply was given less than its full time-out. ``times`` are known only for a
-    process whose output is recorded from its first byte.
+    process whose output is recorded from its first byte. ``stderr`` of a process that
+    ended by itself holds no secrets, as a crash is named after it.
     """
 
     lines: tuple[bytes, ...]

@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,6 @@ from wirefence.fuzz.gate.confirm import Confirmed
 from wirefence.fuzz.gate.records import Observation, Options
 from wirefence.fuzz.gate.report.artifacts import ArtifactWriter
 from wirefence.fuzz.gate.server.fresh import prepare_trial
-from wirefence.fuzz.gate.server.verdicts import Finding
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.store import Store
 from wirefence.oracles.records import make_finding
@@ -89,7 +89,9 @@ def test_a_finding_that_the_disk_does_not_take_is_still_one(bench, tmp_path, nam
     trial = made.trial("good")
     prepared = prepare_trial(trial, made.facts.make_contract("strict"))
     said = make_finding("reply", "reply-twice", "s", "ping", "two replies")
-    found = Confirmed(Finding(said, b"x"), prepared, Observation((b"x",), stderr=b"words"))
+    found = Confirmed(
+        replace(said, offending=b"x"), prepared, Observation((b"x",), stderr=b"words")
+    )
     store = Store(tmp_path / "out")
     filing = ArtifactWriter(store, made.launch, Options(), made.facts, Redactor())
     kept = filing.write_finding(found, ("good",))
@@ -107,7 +109,7 @@ def test_what_a_finding_says_holds_no_secret(bench, tmp_path):
     prepared = prepare_trial(made.trial("good"), made.facts.make_contract("strict"))
     said = make_finding("reply", "reply-twice", "s", "ping", 'after "sword\\"fish"')
     raw = b'sword"fish'
-    found = Confirmed(Finding(said, raw), prepared, Observation((raw,), raw, stderr=raw))
+    found = Confirmed(replace(said, offending=raw), prepared, Observation((raw,), raw, stderr=raw))
     launch = Launch(("s",), {"X_TOKEN": raw.decode()})
     hide = Redactor.for_launch(launch, {})
     ArtifactWriter(Store(tmp_path), launch, Options(), made.facts, hide).write_finding(

@@ -19,6 +19,7 @@ from wirefence.fuzz.gate.server.verdicts import judge_trial
 
 BAD = "ugly-debug-line"
 """A line that is no JSON: what the planted servers of these tests fall over."""
+JSON_ERROR = "exit code 1: json.decoder.JSONDecodeError: Expecting value: line N column N (char N)"
 FLOODS = """
 import json, os, sys
 for line in sys.stdin.buffer:
@@ -75,13 +76,13 @@ GOOD = ("good",) * 6
 def test_a_death_in_the_pipe_is_laid_at_the_door_of_one_trial(bench):
     made = bench("DiesOfBadJson")
     shown = faults(made, prepared(made, *GOOD, BAD, *GOOD))
-    assert shown == {"good": set(), BAD: {"liveness|live-crash|exit code 1 json-syntax"}}
+    assert shown == {"good": set(), BAD: {f"live-crash|{JSON_ERROR}"}}
 
 
 def test_a_hang_in_the_pipe_is_laid_at_the_door_of_one_trial(bench):
     made = bench("HangsOnBadJson", patience=1.5)
     shown = faults(made, prepared(made, *GOOD, BAD, *GOOD))
-    assert shown == {"good": set(), BAD: {"liveness|live-hang|json-syntax"}}
+    assert shown == {"good": set(), BAD: {"live-hang|json-syntax:syntax"}}
 
 
 @pytest.mark.parametrize("descriptor", [1, 2])
@@ -97,7 +98,7 @@ def test_what_is_in_doubt_is_sent_again_to_a_server_that_has_not_had_its_ids(ben
     made = bench("PrintsTracebacks", patience=3.0)
     trials = prepared(made, *GOOD, BAD, *GOOD)
     assert all(saw.complete for saw in screened(made, trials).values())
-    noisy = {"transcript|out-not-json|text", "reply|reply-leak|traceback"}
+    noisy = {"out-not-json:text|none", "reply-leak:traceback|none"}
     assert faults(made, trials) == {"good": set(), BAD: noisy}
 
 
@@ -156,3 +157,10 @@ def test_pauses_and_megabytes_have_the_server_for_themselves(bench):
     assert alone == ["chunk-frame"]
     assert all(saw.complete for _, saw in seen)
     assert len(seen) == len(trials)
+
+
+def test_a_death_has_the_name_that_a_fresh_process_gives_it(bench):
+    """A server that had logged errors before, of other trials, dies of the last one."""
+    made = bench("DiesOfBadJson")
+    shown = faults(made, prepared(made, *GOOD, BAD))[BAD]
+    assert shown == made.shows(BAD)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from wirefence.fuzz.gate.records import Observation, Options
 from wirefence.fuzz.gate.replay import examine_command
 from wirefence.fuzz.gate.report.artifacts import ArtifactWriter
 from wirefence.fuzz.gate.server.fresh import prepare_trial
-from wirefence.fuzz.gate.server.verdicts import Finding
 from wirefence.fuzz.store.redaction import HIDDEN, Redactor
 from wirefence.fuzz.store.scan import scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes
@@ -79,7 +79,7 @@ def test_a_summary_is_bounded_once_its_secrets_are_hidden(bench, tmp_path: Path)
     made = bench()
     prepared = prepare_trial(made.trial("good"), made.facts.make_contract("strict"))
     said = make_finding("reply", "reply-twice", "s", "ping", "-" * 290 + SECRET + "-" * 9_999)
-    found = Confirmed(Finding(said, b"x"), prepared, Observation((b"x",)))
+    found = Confirmed(replace(said, offending=b"x"), prepared, Observation((b"x",)))
     hide = Redactor.for_launch(Launch(("s",), {"API_TOKEN": SECRET}), {})
     flaw = ArtifactWriter(Store(tmp_path), made.launch, Options(), made.facts, hide).write_finding(
         found, ("good",)
@@ -107,13 +107,13 @@ def test_a_secret_of_the_environment_is_in_no_reproducer_and_replay_says_what_to
 
 def test_a_replay_says_nothing_of_a_secret_either(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_TOKEN", SECRET)
-    dies = "    if 'ping' in line:\n        raise SystemExit('-' * 290 + token)\n"
+    dies = "    if 'ping' in line:\n        raise SystemExit('=' * 290 + token)\n"
     program = (SERVER % f'"result": {{{HELLO}}}').replace("    asked =", f"{dies}    asked =", 1)
     launch = Launch((sys.executable, "-S", "-c", program))
     case = case_from_bytes(b'{"jsonrpc":"2.0","id":"x","method":"ping"}\n')
     settings = {"policy": "continue", "effects": "http", "protocol": "2025-11-25"}
     found = examine_command(case, launch, settings, target="s")
     crash = next(each for each in found if each.rule == "live-crash")
-    assert "its last words on stderr: ---" in crash.summary
-    assert "tok-" not in crash.summary
+    assert "before its stdin ended: ===" in crash.summary
+    assert "tok-" not in crash.summary + crash.signature
     assert len(crash.summary) == 300

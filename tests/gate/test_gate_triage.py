@@ -11,17 +11,17 @@ import pytest
 from wirefence.fuzz.gate.confirm import Confirmed, Examined
 from wirefence.fuzz.gate.records import Flaw, Observation, Tally
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
-from wirefence.fuzz.gate.server.verdicts import Finding
 from wirefence.fuzz.gate.triage import Triage
-from wirefence.oracles.records import make_finding
+from wirefence.oracles.records import Finding, make_finding, rule_of
+from wirefence.oracles.rules import ORACLE_OF
 from wirefence.targets.errors import TargetError
 
-ACTS, HANGS = "s|non-action|act-rejected|json-syntax", "s|liveness|live-hang|json-syntax"
+ACTS, HANGS = "s|act-rejected|json-syntax:nan", "s|live-hang|json-syntax:nan"
 
 
 def finding(signature: str) -> Finding:
-    label, oracle, rule, kind = signature.split("|")
-    return Finding(make_finding(oracle, rule, label, kind, "text"))
+    label, effect, deviation = signature.split("|")
+    return make_finding(ORACLE_OF[rule_of(signature)], effect, label, deviation, "text")
 
 
 @dataclass
@@ -98,10 +98,10 @@ def test_the_second_sign_of_a_fault_costs_no_process(trials):
 def test_the_gravest_is_run_again_first(trials):
     fresh = Fresh(shows=(ACTS, HANGS))
     made = triage(fresh)
-    for signature in ("s|reply|reply-twice|ping", HANGS, ACTS):
+    for signature in ("s|reply-twice|none", HANGS, ACTS):
         made.add_suspect(trials[0], signature)
     made.confirm_suspects()
-    assert fresh.asked == [ACTS, "s|reply|reply-twice|ping"]
+    assert fresh.asked == [ACTS, "s|reply-twice|none"]
 
 
 def test_each_fault_has_its_share_of_the_time_that_is_left(trials):

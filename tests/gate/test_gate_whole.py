@@ -237,9 +237,9 @@ class TestSmoke:
     @pytest.mark.parametrize(
         ("fault", "signature"),
         [
-            ("LosesAtEnd", "s|smoke|smoke-lost"),
-            ("Stays", "s|smoke|smoke-exit|stays"),
-            ("EndsBadly", "s|smoke|smoke-exit|exit code 3"),
+            ("LosesAtEnd", "s|smoke-lost|none"),
+            ("Stays", "s|smoke-exit:stays|none"),
+            ("EndsBadly", "s|smoke-exit:status|exit code 3"),
         ],
     )
     def test_the_end_of_stdin_is_a_test_of_its_own(self, bench, fault, signature):
@@ -258,7 +258,7 @@ class TestSmoke:
         made = bench()
         settings = {**made.options.as_settings(), "expect-tool": "record,delete"}
         found = examine_command(made.trial("good").case, made.launch, settings, target="s")
-        assert [each.signature for each in found] == ["s|smoke|smoke-tool|delete"]
+        assert [each.signature for each in found] == ["s|smoke-tool|delete"]
 
 
 def test_options_survive_being_kept_beside_a_reproducer():

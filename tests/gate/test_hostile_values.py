@@ -8,10 +8,11 @@ import pytest
 
 from tests.gate.paper import CALLED, Paper, ident, line, request
 from wirefence.fuzz.gate.records import Observation
-from wirefence.fuzz.gate.server.fresh import describe_id, spell_id
-from wirefence.fuzz.gate.server.value_text import describe_value, find_names
+from wirefence.fuzz.gate.server.fresh import spell_id
+from wirefence.fuzz.gate.server.names_sent import find_names
 from wirefence.fuzz.gate.trials.messages import TrialNames, tokens_in
 from wirefence.oracles.document import UNKNOWN, LongInteger
+from wirefence.oracles.value_text import describe_value
 
 HUGE = "1" + "0" * 5_000
 """More digits than Python writes or reads by itself."""
@@ -74,7 +75,7 @@ def test_a_reply_to_an_id_that_nobody_has_is_told_whatever_it_is(good, name, tol
 
 def test_every_id_can_be_shown_and_looked_for():
     keys = [(int, 10**5_000), (LongInteger, LongInteger("-" + LONG)), (str, "\ud800"), (int, -3)]
-    assert [describe_id(key) for key in keys] == [
+    assert [describe_value(key[1]) for key in keys] == [
         "an integer of 16,610 bits",
         "an integer of 100,001 digits",
         "'\\ud800'",
@@ -118,7 +119,7 @@ def test_names_are_found_in_arguments_of_any_depth(bench, depth, declared):
     paper = paper.with_frames(nested(paper, depth))
     acts = Observation(paper.lines(line(ident(paper.number, "t"), result=CALLED)),
                 effects=(paper.acted("t"),))  # fmt: skip
-    told = set() if not declared else {"non-action|act-rejected|tool-arguments"}
+    told = set() if not declared else {"act-rejected|tool-arguments:object"}
     assert paper.shows(acts) == told
 
 

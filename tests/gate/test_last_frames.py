@@ -30,7 +30,7 @@ server.main()
 
 @pytest.mark.parametrize(
     ("kind", "shows"),
-    [("ReplacesUtf8", {"non-action|act-rejected|utf8-invalid"}), ("Strict", set())],
+    [("ReplacesUtf8", {"act-rejected|utf8-invalid:invalid-utf8"}), ("Strict", set())],
 )
 def test_a_slow_server_acts_on_the_last_frame_of_a_case(bench, tmp_path, kind, shows):
     script = tmp_path / "slow.py"
@@ -60,9 +60,7 @@ server.main()
 """
 
 
-@pytest.mark.parametrize(
-    ("end", "shows"), [(b"", set()), (b"\n", {"transcript|out-not-json|text"})]
-)
+@pytest.mark.parametrize(("end", "shows"), [(b"", set()), (b"\n", {"out-not-json:text|none"})])
 def test_whether_a_server_is_there_is_not_asked_with_an_empty_line(bench, tmp_path, end, shows):
     """It would be a bad frame, and what a server makes of it would be blamed on the case."""
     script = tmp_path / "talks.py"

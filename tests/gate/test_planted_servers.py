@@ -7,36 +7,37 @@ import pytest
 from wirefence.fuzz.gate.server.fresh import prepare_trial
 from wirefence.fuzz.gate.server.verdicts import judge_trial
 
+JSON_ERROR = "exit code 1: json.decoder.JSONDecodeError: Expecting value: line N column N (char N)"
 FAULTS = [
-    ("SplitsAtCr", "nested-cr", "after", "non-action|act-rejected|frame-cr"),
-    ("ReplacesUtf8", "encoding-byte-ff", "after", "non-action|act-rejected|utf8-invalid"),
-    ("TakesNan", "danger-nan", "after", "non-action|act-rejected|json-syntax"),
+    ("SplitsAtCr", "nested-cr", "after", "act-rejected|frame-cr:separator"),
+    ("ReplacesUtf8", "encoding-byte-ff", "after", "act-rejected|utf8-invalid:invalid-utf8"),
+    ("TakesNan", "danger-nan", "after", "act-rejected|json-syntax:nan"),
     (
         "LastMethodWins",
         "duplicate-method-before",
         "after",
-        "non-action|act-rejected|json-duplicate-name",
+        "act-rejected|json-duplicate-name:duplicate-name",
     ),
-    ("ActsOnTail", "truncate-newline-eof", "end", "non-action|act-rejected|frame-unterminated"),
-    ("TakesTwo", "ugly-two-objects", "after", "non-action|act-rejected|json-syntax"),
-    ("Hybrids", "danger-hybrid", "after", "non-action|act-rejected|rpc-kind"),
+    ("ActsOnTail", "truncate-newline-eof", "end", "act-rejected|frame-unterminated:whole"),
+    ("TakesTwo", "ugly-two-objects", "after", "act-rejected|json-syntax:trailing"),
+    ("Hybrids", "danger-hybrid", "after", "act-rejected|rpc-kind:mixed"),
     (
         "CallsEarly",
         "call-before-initialize",
         "after",
-        "non-action|act-rejected|life-not-initialized",
+        "act-rejected|life-not-initialized:request",
     ),
-    ("OpensForAnything", "gate-no-id", "before", "non-action|act-rejected|life-not-initialized"),
-    ("LocksVersion", "version-array", "before", "session|session-state|initialize"),
-    ("KeepsHalf", "truncate-line", "after", "liveness|live-hang|json-syntax"),
-    ("DiesOfBadJson", "ugly-debug-line", "after", "liveness|live-crash|exit code 1 json-syntax"),
-    ("Prints", "good", "after", "transcript|out-not-json|text"),
-    ("PrintsTracebacks", "ugly-debug-line", "after", "transcript|out-not-json|text"),
-    ("WrongId", "good", "after", "reply|reply-id|unknown"),
-    ("AnswersTwice", "good", "after", "reply|reply-twice|ping"),
-    ("ActsTwice", "ugly-debug-line", "after", "non-action|act-twice|write"),
-    ("ActsNameless", "ugly-malformed-params", "after", "non-action|act-unfounded|write"),
-    ("Closes", "ugly-debug-line", "after", "liveness|live-hang|json-syntax"),
+    ("OpensForAnything", "gate-no-id", "before", "act-rejected|rpc-unknown-member:other-case"),
+    ("LocksVersion", "version-array", "before", "session-state|mcp-params:version"),
+    ("KeepsHalf", "truncate-line", "after", "live-hang|json-syntax:syntax"),
+    ("DiesOfBadJson", "ugly-debug-line", "after", f"live-crash|{JSON_ERROR}"),
+    ("Prints", "good", "after", "out-not-json:text|none"),
+    ("PrintsTracebacks", "ugly-debug-line", "after", "out-not-json:text|none"),
+    ("WrongId", "good", "after", "reply-id:unknown|none"),
+    ("AnswersTwice", "good", "after", "reply-twice|none"),
+    ("ActsTwice", "ugly-debug-line", "after", "act-twice:write|none"),
+    ("ActsNameless", "ugly-malformed-params", "after", "act-unfounded:write|rpc-params:array"),
+    ("Closes", "ugly-debug-line", "after", "live-hang|json-syntax:syntax"),
 ]
 
 
@@ -61,12 +62,12 @@ def test_what_a_server_died_of_is_told_in_its_own_words(bench):
     prepared = prepare_trial(trial, dying.facts.make_contract(dying.profile))
     seen, _ = dying.run(trial)
     (finding,) = judge_trial(prepared, seen, dying.facts)
-    assert "; its last words on stderr: json.decoder.JSONDecodeError: " in finding.summary
+    assert "(exit code 1) before its stdin ended: json.decoder.JSONDecodeError: " in finding.summary
 
 
 def test_a_server_that_hangs_is_told_from_one_that_lost_a_reply(bench):
     hung = bench("HangsOnBadJson", patience=3.0).shows("ugly-debug-line")
-    assert hung == {"liveness|live-hang|json-syntax"}
+    assert hung == {"live-hang|json-syntax:syntax"}
 
 
 def test_a_server_that_documents_close_may_say_nothing_more(bench):
@@ -76,4 +77,4 @@ def test_a_server_that_documents_close_may_say_nothing_more(bench):
 
 def test_a_server_that_documents_close_must_not_go_on(bench):
     going = bench("Strict", policy="close")
-    assert "non-action|act-after-close" in going.shows("ugly-debug-line")
+    assert "act-after-close|json-syntax:syntax" in going.shows("ugly-debug-line")

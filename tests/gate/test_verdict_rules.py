@@ -34,37 +34,35 @@ def test_what_is_served_well_shows_nothing(good, bad):
 def test_a_call_that_succeeds_and_does_nothing_is_found(bad, good):
     control = Observation(good.lines(), effects=(good.acted(),))
     idle = Observation(bad.lines())
-    assert bad.shows(idle, control) == {"non-action|act-missing|write"}
+    assert bad.shows(idle, control) == {"act-missing|none"}
     failed = line(ident(bad.number, "p"), result={**CALLED, "isError": True})
-    assert "non-action|act-missing|write" not in bad.shows(
-        Observation(bad.lines(p=failed)), control
-    )
+    assert "act-missing|none" not in bad.shows(Observation(bad.lines(p=failed)), control)
 
 
 def test_a_good_request_that_is_lost_behind_a_bad_frame_is_found(bad, good):
-    assert bad.shows(Observation(bad.lines(without="p"))) == {"session|session-resync|json-syntax"}
-    lost = {"reply|reply-missing|tools/call"}
+    assert bad.shows(Observation(bad.lines(without="p"))) == {"session-resync|json-syntax:syntax"}
+    lost = {"reply-missing|none"}
     assert good.shows(Observation(good.lines(without="p"))) == lost
 
 
 def test_a_traceback_in_a_reply_is_found(good):
     said = {"content": [{"type": "text", "text": TRACE}]}
     leaks = good.lines(p=line(ident(good.number, "p"), result=said))
-    assert good.shows(Observation(leaks)) == {"reply|reply-leak|traceback"}
+    assert good.shows(Observation(leaks)) == {"reply-leak:traceback|none"}
 
 
 def test_memory_without_bound_is_found(good):
     size = len(good.trial.case.data)
     bound = good.facts.peak_bytes + MEMORY_SLACK + MEMORY_PER_BYTE * size
     assert good.shows(Observation(good.lines(), peak_bytes=bound)) == set()
-    assert good.shows(Observation(good.lines(), peak_bytes=bound + 1)) == {"liveness|live-memory"}
+    assert good.shows(Observation(good.lines(), peak_bytes=bound + 1)) == {"live-memory:peak|none"}
 
 
 def test_a_result_for_a_rejected_frame_that_is_no_call_is_found(good):
     raw = request(good.number, "t", "ping").replace(b'"params"', b'"x":1,"params"')
     paper = good.with_frames(raw)
     taken = line(ident(good.number, "t"), result={})
-    told = {"reply|reply-to-rejected|rpc-unknown-member"}
+    told = {"reply-to-rejected|rpc-unknown-member:other"}
     assert paper.shows(Observation(paper.lines(taken))) == told
     assert (
         paper.shows(Observation(paper.lines(line(ident(good.number, "t"), error=ERROR)))) == set()
@@ -76,9 +74,9 @@ def test_a_call_that_had_to_be_rejected_acted_unless_it_failed(good):
     paper = good.with_frames(call.replace(b'"jsonrpc":"2.0"', b'"jsonrpc":"1.0"'))
     name = ident(good.number, "t")
     taken = Observation(paper.lines(line(name, result=CALLED)))
-    assert paper.shows(taken) == {"non-action|act-rejected|rpc-version"}
+    assert paper.shows(taken) == {"act-rejected|rpc-version:string"}
     failed = Observation(paper.lines(line(name, result={**CALLED, "isError": True})))
-    assert paper.shows(failed) == {"reply|reply-to-rejected|rpc-version"}
+    assert paper.shows(failed) == {"reply-to-rejected|rpc-version:string"}
 
 
 def test_each_member_of_a_batch_is_answered_as_if_it_were_alone(good):
@@ -95,16 +93,16 @@ def test_each_member_of_a_batch_is_answered_as_if_it_were_alone(good):
 
     tools, no = {"result": {"tools": []}}, {"error": {"code": -32602, "message": "no"}}
     assert shows(tools, no) == set()
-    assert shows(tools, {"result": CALLED}) == {"non-action|act-rejected|tool-unknown"}
-    assert shows({"result": CALLED}, no) == {"reply|reply-id|crossed"}
-    assert shows({"error": ERROR}, no) == {"reply|reply-code|error for a good request"}
+    assert shows(tools, {"result": CALLED}) == {"act-rejected|tool-unknown:other"}
+    assert shows({"result": CALLED}, no) == {"reply-id:crossed|none"}
+    assert shows({"error": ERROR}, no) == {"reply-code:refused|none"}
 
 
 def test_an_error_for_a_good_request_is_found(good):
     refused = Observation(good.lines(p=line(ident(good.number, "p"), error=ERROR)))
-    assert good.shows(refused) == {"reply|reply-code|error for a good request"}
+    assert good.shows(refused) == {"reply-code:refused|none"}
     # Where there is a control session, it decides.
-    assert "reply|reply-code|error for a good request" not in good.shows(refused, refused)
+    assert "reply-code:refused|none" not in good.shows(refused, refused)
 
 
 def test_a_result_for_a_refused_request_that_is_no_call_is_found(bench):
@@ -117,28 +115,28 @@ def test_a_result_for_a_refused_request_that_is_no_call_is_found(bench):
     # The session around it is of another version: only what is said of this frame counts.
     name = ident(paper.number, "t")
     listed = Observation((line(name, result={"tools": [], "resultType": "complete"}),))
-    assert "reply|reply-code|mcp-version result" in paper.shows(listed)
+    assert "reply-code:result|mcp-version:unsupported" in paper.shows(listed)
     refused = Observation((line(name, error={"code": -32022, "message": "no"}),))
-    assert "reply|reply-code|mcp-version result" not in paper.shows(refused)
+    assert "reply-code:result|mcp-version:unsupported" not in paper.shows(refused)
 
 
 def test_an_answer_that_is_that_of_another_method_is_found(good):
     crossed = good.lines(p=line(ident(good.number, "p"), result={"tools": []}))
-    assert good.shows(Observation(crossed)) == {"reply|reply-id|crossed"}
+    assert good.shows(Observation(crossed)) == {"reply-id:crossed|none"}
     hello = good.lines(h=line(ident(good.number, "h"), result={**HELLO, "tools": []}))
     assert good.shows(Observation(hello)) == set()
 
 
 def test_an_error_without_id_needs_a_frame_that_it_may_be_for(good, bad):
     nameless = line(None, error=ERROR)
-    assert good.shows(Observation(good.lines(nameless))) == {"reply|reply-id|null id"}
+    assert good.shows(Observation(good.lines(nameless))) == {"reply-id:null|none"}
     assert bad.shows(Observation(bad.lines(nameless))) == set()
 
 
 @pytest.mark.parametrize("raw", [b'{"jsonrpc":"2.0","id":null,"result":{}}', b'{"result":{}}'])
 def test_a_result_without_id_is_no_message(good, raw):
     [told] = good.shows(Observation(good.lines(raw)))
-    assert told.startswith("transcript|out-not-message|rpc-")
+    assert told.startswith("out-not-message:rpc-")
 
 
 def test_an_error_for_a_part_of_an_accepted_frame_is_found(good):
@@ -150,4 +148,22 @@ def test_an_error_for_a_part_of_an_accepted_frame_is_found(good):
     served = line(ident(good.number, "t"), result=CALLED)
     assert paper.shows(Observation(paper.lines(served))) == set()
     answered = paper.lines(served, line(hidden, error=ERROR))
-    assert paper.shows(Observation(answered)) == {"reply|reply-id|hidden in an accepted frame"}
+    assert paper.shows(Observation(answered)) == {"reply-id:hidden|none"}
+
+
+@pytest.mark.parametrize(
+    ("spelled", "deviation"),
+    [
+        (lambda raw: raw.decode().encode("utf-16-le"), "json-syntax:utf16-or-utf32"),
+        (lambda raw: raw.replace(b'"wf', b'"\\u0077f').replace(b'"2.0"', b"2"), "rpc-version:type"),
+    ],
+)
+def test_an_effect_belongs_to_the_frame_that_hides_its_name(good, spelled, deviation):
+    """A name in escapes or in another encoding stands nowhere in the bytes as it is."""
+    called = f'{{"name":"record","arguments":{{"action":"{ident(good.number, "t")[:-1]}"}}}}'
+    raw = request(good.number, "t", "tools/call", called)[:-1]
+    paper = good.with_frames(spelled(raw) + b"\n")
+    seen = Observation(paper.lines(), effects=(paper.acted("t"),))
+    [told] = paper.shows(seen)
+    assert told.partition("|")[0] == "act-rejected"
+    assert told == f"act-rejected|{deviation}"

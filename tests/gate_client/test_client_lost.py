@@ -58,12 +58,10 @@ def test_what_was_found_before_a_client_was_lost_is_told(monkeypatch, tmp_path):
     attacks = ("stale-id", "second-answer", "early-answer", "wrong-id", "glued")
     report = run(monkeypatch, tmp_path, Plays("second-answer", 2), *attacks)
     assert (report.reason, decide_verdict(report)) == ("lost", "findings")
-    assert [flaw.finding.signature for flaw in report.flaws] == [
-        "c|client|client-association|stale-id"
-    ]
+    assert [flaw.finding.signature for flaw in report.flaws] == ["c|client-association|stale-id"]
     told = "s, with 5 trials not run: there is no command '***'; check its spelling"
     assert report.gap.endswith(told)
-    assert report.tally.pending == {"c|client|client-association|second-answer": 1}
+    assert report.tally.pending == {"c|client-association|second-answer": 1}
 
 
 def test_a_client_that_is_lost_at_once_gets_no_verdict(monkeypatch, tmp_path):

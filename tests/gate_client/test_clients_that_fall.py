@@ -78,7 +78,7 @@ PLAYED = [
 @pytest.mark.parametrize(("faults", "name", "place", "rule"), ROWS)
 def test_a_client_that_falls_for_an_attack_is_found(faults, name, place, rule):
     # The answer that it left behind may then be taken for that to its next call.
-    assert rules(faults, name, place)[0] == f"c|client|{rule}|{name}"
+    assert rules(faults, name, place)[0] == f"c|{rule}|{name}"
 
 
 @pytest.mark.parametrize(("name", "place"), PLAYED)

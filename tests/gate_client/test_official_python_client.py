@@ -38,4 +38,4 @@ def test_it_ignores_an_answer_with_an_id_that_was_never_used() -> None:
 def test_it_takes_the_text_of_an_id_for_the_number() -> None:
     played = play_attack(LAUNCH, select_attacks(["id-other-type"])[0], "call", TERMS)
     [finding] = judge_client(played, "sdk")
-    assert finding.signature == "sdk|client|client-association|id-other-type"
+    assert finding.signature == "sdk|client-association|id-other-type"

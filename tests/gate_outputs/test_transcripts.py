@@ -10,7 +10,6 @@ from wirefence.fuzz.gate.confirm import Confirmed
 from wirefence.fuzz.gate.records import Observation, Options, Trial
 from wirefence.fuzz.gate.report.artifacts import ArtifactWriter
 from wirefence.fuzz.gate.server.fresh import prepare_trial
-from wirefence.fuzz.gate.server.verdicts import Finding
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.store import Store
 from wirefence.targets.command.records import Launch, Times
@@ -22,7 +21,7 @@ def transcript(folder: Path, *effects: Observed) -> str:
     filing = ArtifactWriter(Store(folder), launch, Options(), FACTS, Redactor.for_launch(launch))
     trial = prepare_trial(Trial("t", "ugly", "after", CASE), FACTS.make_contract("strict"))
     return filing.make_transcript(
-        Confirmed(Finding(flaw().finding), trial, Observation((), effects=effects))
+        Confirmed(flaw().finding, trial, Observation((), effects=effects))
     )
 
 
@@ -54,7 +53,7 @@ def dialogue(folder: Path, sent: bytes, lines: tuple[bytes, ...], times: Times) 
     filing = ArtifactWriter(Store(folder), launch, Options(), FACTS, Redactor())
     trial = prepare_trial(Trial("t", "ugly", "after", CASE), FACTS.make_contract("strict"))
     seen = Observation(lines, b"half", stdin=sent, times=times)
-    said = filing.make_transcript(Confirmed(Finding(flaw().finding), trial, seen)).split("\n")
+    said = filing.make_transcript(Confirmed(flaw().finding, trial, seen)).split("\n")
     return [line for line in said if line.startswith(("> ", "< ", "at "))]
 
 
@@ -86,7 +85,7 @@ def test_the_transcript_of_a_start_shows_what_its_cause_changed(tmp_path):
     launch = Launch(("server",))
     filing = ArtifactWriter(Store(tmp_path), launch, Options(), FACTS, Redactor())
     trial = prepare_trial(Trial("t", "startup", "before", CASE), FACTS.make_contract("strict"))
-    found = Confirmed(Finding(flaw().finding), trial, Observation(()))
+    found = Confirmed(flaw().finding, trial, Observation(()))
     said = filing.write_finding(found, ("t",), Launch(("sh", "-c", "server"), {"DEBUG": "1"}))
     text = Path(said.transcript).read_text()
     assert "command   sh -c server\nenv       DEBUG=1\n" in text

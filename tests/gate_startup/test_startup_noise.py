@@ -51,12 +51,10 @@ def findings(
 def test_each_cause_finds_the_server_that_has_it(name: str) -> None:
     other = OTHER if name != "term-odd" else BY_NAME["verbose"]
     found = findings(name, BY_NAME[name], other)
-    assert [each.finding.signature for each in found] == [
-        f"noisy|transcript|out-not-json|startup-{name}"
-    ]
+    assert [each.finding.signature for each in found] == [f"noisy|out-not-json|startup-{name}"]
     assert variant_of(found[0].finding) == BY_NAME[name]
-    assert found[0].offending in found[0].run.stdout
-    assert found[0].offending
+    assert found[0].finding.offending in found[0].run.stdout
+    assert found[0].finding.offending
 
 
 def test_a_silent_strict_server_has_no_findings() -> None:
@@ -78,14 +76,14 @@ def test_stdout_is_judged_though_the_exit_code_is_not_zero() -> None:
 
 def test_a_line_that_is_torn_at_the_end_is_found() -> None:
     [found] = findings("torn", OTHER)
-    assert found.finding.signature == "noisy|transcript|out-unterminated|startup-term-odd"
-    assert found.offending == b'{"jsonrpc":'
+    assert found.finding.signature == "noisy|out-unterminated|startup-term-odd"
+    assert found.finding.offending == b'{"jsonrpc":'
 
 
 def test_a_cause_that_silences_the_server_is_found() -> None:
     # It answers initialize, which a start has all the time for, and is silent from then on.
     [found] = findings("mute-when-odd", OTHER, options=Options(patience=1.0))
-    assert found.finding.signature == "noisy|reply|reply-missing|startup-term-odd"
+    assert found.finding.signature == "noisy|reply-missing|startup-term-odd"
 
 
 def test_stopping_early_leaves_nothing_behind() -> None:
@@ -130,12 +128,12 @@ def shared(fault: str) -> list[str]:
 
 def test_a_start_that_causes_share_finds_each_of_them_by_its_own_name() -> None:
     assert len(TOGETHER.parts) == 9
-    assert shared("verbose-jvm") == ["noisy|transcript|out-not-json|startup-verbose-jvm"]
+    assert shared("verbose-jvm") == ["noisy|out-not-json|startup-verbose-jvm"]
     assert shared("term-odd") == []
 
 
 def test_noise_that_needs_two_causes_is_charged_to_the_start_that_they_share() -> None:
-    assert shared("verbose-and-warned") == ["noisy|transcript|out-not-json|startup-talkative"]
+    assert shared("verbose-and-warned") == ["noisy|out-not-json|startup-talkative"]
     assert find_variant("talkative") == TOGETHER
 
 

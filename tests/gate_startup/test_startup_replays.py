@@ -20,7 +20,7 @@ def signatures(fault: str, cause: str) -> list[str]:
 
 
 def test_the_cause_beside_the_bytes_decides_how_it_is_started() -> None:
-    expected = ["noisy|transcript|out-not-json|startup-verbose"]
+    expected = ["noisy|out-not-json|startup-verbose"]
     assert signatures("verbose", "verbose") == expected
     assert signatures("", "verbose") == []
     assert signatures("verbose", "term-odd") == []

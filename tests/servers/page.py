@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.servers.catalogue import SERVERS, Server
-from wirefence.fuzz.gate.server.verdicts import ACTING, UNUSABLE
+from wirefence.fuzz.gate.server.verdicts import ACTING
 from wirefence.fuzz.gate.trials.bad_inputs import UGLY
 from wirefence.fuzz.gate.trials.messages import INITIALIZED, tokens_in
 from wirefence.fuzz.store.store import read_case
+from wirefence.oracles.replies import UNUSABLE
 from wirefence.oracles.rules import BY_ID
 
 __all__ = ["Told", "rewritten", "told"]

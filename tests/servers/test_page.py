@@ -13,6 +13,7 @@ from tests.servers.page import rewritten, told
 from tests.servers.test_servers_of_others import expected
 from wirefence.fuzz.gate.trials.messages import INITIALIZED
 from wirefence.fuzz.store.scan import scan_folder
+from wirefence.oracles.rules import ORACLE_OF
 
 PAGE = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
 CALL = b'{"id":"wf00aac000007%bi","method":"tools/call","x":"wf00aac000007%b"}\n'
@@ -33,18 +34,19 @@ def finding(folder: Path, signature: str, name: str, summary: str, trials: list[
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(HELLO + INITIALIZED.raw + SESSION)
     path.with_suffix(".transcript").write_text(TRANSCRIPT)
-    _, oracle, rule, kind = signature.split("|")
+    _, effect, deviation = signature.split("|")
+    rule, broken = effect.partition(":")[0], deviation.partition(":")[0]
     return {
-        "oracle": oracle, "rule": rule, "signature": signature, "summary": summary,
-        "broken": kind or rule, "trials": trials, "path": str(path), "offending_hex": "00",
+        "oracle": ORACLE_OF[rule], "rule": rule, "signature": signature, "summary": summary,
+        "broken": broken, "trials": trials, "path": str(path), "offending_hex": "00",
         "transcript": str(path.with_suffix(".transcript")),
     }  # fmt: skip
 
 
 @pytest.fixture
 def report(tmp_path):
-    acted = "s|non-action|act-rejected|json-syntax"
-    silent = "s|session|session-resync|frame-cr"
+    acted = "s|act-rejected|json-syntax:nan"
+    silent = "s|session-resync|frame-cr:separator"
     return {
         "server": {"version": "2025-11-25"},
         "attempts": [
@@ -116,7 +118,7 @@ def test_the_page_is_of_the_pinned_versions(server):
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
 def test_the_page_has_what_the_tests_pin(server):
     part = PAGE.split(f"### {server.title} (")[1].split("\n#")[0]
-    for rule in set(expected(server).values()) - {"hidden in an accepted frame"}:
+    for rule in set(expected(server).values()) - {"none"}:
         assert f"| {rule} | " in part
 
 

@@ -34,6 +34,7 @@ from wirefence.fuzz.gate.client.records import (
     Send,
     Step,
 )
+from wirefence.fuzz.store.redaction import Redactor
 from wirefence.oracles.client import ClientReport
 from wirefence.strategies.records import Version
 from wirefence.targets.command.process import Process
@@ -147,7 +148,8 @@ def play_attack(
             peer.exercised,
             ending,
             str(status),
-            stderr,
+            # A crash is named after it, and half a secret would not be recognized later.
+            Redactor.for_launch(launch).redact_bytes(stderr) if ending == "crashed" else stderr,
             str(peer.client.get("name", "")),
             str(peer.client.get("version", "")),
             peer.version,

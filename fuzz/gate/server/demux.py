@@ -56,11 +56,14 @@ class SentTrial:
     others: set[TypedId]
     lines: list[bytes] = field(default_factory=list)
     doubted: bool = False
+    stderr_at: int = 0
+    """Bytes of stderr that the server had written when the trial was sent."""
 
     @classmethod
-    def of(cls, prepared: PreparedTrial, payload: TrialPayload) -> SentTrial:
+    def of(cls, prepared: PreparedTrial, payload: TrialPayload, stderr_at: int = 0) -> SentTrial:
         """Return a trial in flight that nothing has answered yet."""
-        return cls(prepared, payload, payload.number, set(payload.ids.split()), set(payload.others))
+        missing, others = set(payload.ids.split()), set(payload.others)
+        return cls(prepared, payload, payload.number, missing, others, stderr_at=stderr_at)
 
     @property
     def is_complete(self) -> bool:
@@ -96,9 +99,9 @@ class Demux:
         self._owed.clear()
         self._noise.clear()
 
-    def add_trial(self, prepared: PreparedTrial, payload: TrialPayload) -> None:
-        """Add a trial that is being sent."""
-        self.in_flight[payload.number] = SentTrial.of(prepared, payload)
+    def add_trial(self, prepared: PreparedTrial, payload: TrialPayload, stderr_at: int = 0) -> None:
+        """Add a trial that is being sent; the server has written ``stderr_at`` bytes of stderr."""
+        self.in_flight[payload.number] = SentTrial.of(prepared, payload, stderr_at)
         if payload.others:
             self._owed.update(dict.fromkeys(payload.others, payload.number))
 

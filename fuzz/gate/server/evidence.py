@@ -162,7 +162,7 @@ class _Builder:
                 if token in granted:
                     done[token, effect.recorder, effect.kind] += 1
                 elif not token.endswith(b"i"):
-                    owner = self.matcher.find_frame_with(token)
+                    owner = self.matcher.find_owner(token)
                     text = f"{effect.kind} by {effect.recorder}"
                     acts.append(Act(owner, text, raw=effect.detail))
         return done, acts

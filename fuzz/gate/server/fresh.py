@@ -15,6 +15,7 @@ from pathlib import Path
 
 from wirefence.fuzz.gate.records import Facts, Observation, Options, Trial
 from wirefence.fuzz.gate.trials.messages import OUR_NUMBER, TrialNames, make_ping, rename_tokens
+from wirefence.fuzz.store.redaction import Redactor
 from wirefence.oracles.document import LongInteger
 from wirefence.oracles.evidence import is_owed, list_responses
 from wirefence.oracles.records import Judgement
@@ -148,6 +149,7 @@ class FreshServers:
     def __init__(self, launch: Launch, options: Options, *, ahead: int = 0) -> None:
         self.launch = launch
         self.options = options
+        self.hide = Redactor.for_launch(launch)
         self.names: tuple[str, ...] | None = options.effects or None
         self.processes = 0
         self.absent: dict[str, str] = {}
@@ -266,7 +268,7 @@ class FreshServers:
             alive,
             ending,
             status,
-            bytes(session.process.stderr.data),
+            self.read_stderr(session, redact=ending != "open"),
             bytes(session.process.sent),
             session.process.peak_bytes,
             time.monotonic() - began,
@@ -274,6 +276,14 @@ class FreshServers:
             hurried=not complete and not gone and patience < self.options.patience,
             times=session.process.times(),
         )
+
+    def read_stderr(self, session: Session, start: int = 0, *, redact: bool) -> bytes:
+        """Return what a server wrote to stderr behind its first ``start`` bytes.
+
+        Redacted where a crash may be named after it: half a secret would not be recognized later.
+        """
+        written = bytes(session.process.stderr.data[start:])
+        return self.hide.redact_bytes(written) if redact else written
 
     def send_trial(self, session: Session, prepared: PreparedTrial, replies: ReplyTracker) -> float:
         """Send a trial to the server; wait after each ``initialize`` that it must answer.

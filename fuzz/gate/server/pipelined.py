@@ -216,7 +216,8 @@ class PipelinedServer:
             payload = prepared.payload
         else:
             payload = TrialPayload.of(prepared, self._facts.version)
-        self._demux.add_trial(prepared, payload)
+        stderr_at = len(self._get_server().session.process.stderr.data)
+        self._demux.add_trial(prepared, payload, stderr_at)
         return payload.data
 
     @property
@@ -276,10 +277,12 @@ class PipelinedServer:
         yield from self._take_finished(queue, 0)
         ending, status = self._detect_death()
         if len(in_flight) == 1:
-            yield (
-                in_flight[0].prepared,
-                _mark_ended(self._make_observation(in_flight[0]), ending, status, silence),
-            )
+            flight = in_flight[0]
+            seen = self._make_observation(flight)
+            session = self._get_server().session
+            stderr = self._servers.read_stderr(session, flight.stderr_at, redact=True)
+            seen = replace(seen, stderr=stderr)
+            yield flight.prepared, _mark_ended(seen, ending, status, silence)
         elif not self._is_time_spent():
             queue.again.extendleft(flight.prepared for flight in reversed(in_flight))
         self._window = 1
@@ -383,6 +386,7 @@ class PipelinedServer:
         watched.recording.take()
         self._demux.match_lines(session.take())
         begun, replies = len(session.lines), ReplyTracker(session, trial.case.version)
+        stderr_at = len(session.process.stderr.data)
         cuts = [cut - trial.opening for cut in trial.case.cuts if cut > trial.opening]
         data = trial.case.data[trial.opening :]
         session.send(data, cuts)
@@ -404,6 +408,8 @@ class PipelinedServer:
         )
         if not answers or session.process.gone:
             seen = _mark_ended(seen, *self._detect_death(), silence)
+            stderr = self._servers.read_stderr(session, stderr_at, redact=True)
+            seen = replace(seen, stderr=stderr)
         if seen.ending != "open" or seen.tail:
             self.close()
         return seen

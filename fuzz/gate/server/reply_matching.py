@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 
 from wirefence.fuzz.gate.server.fresh import TypedId, spell_id
-from wirefence.oracles.evidence import is_owed
+from wirefence.oracles.evidence import is_owed, is_rejected
 from wirefence.oracles.records import FrameVerdict
+from wirefence.oracles.trace_evidence import holds_name
 
 __all__ = ["ReplyMatcher"]
 
@@ -53,13 +54,29 @@ class ReplyMatcher:
         text = spell_id(key)
         if key[0] is int or len(text) < _LEAST_SPELLED:
             return None
-        found = self.find_frame_with(text)
-        if found is None:
-            bare = _RESPELLED.sub(b"", text)
-            found = next(
-                (f for f in self._frames if bare in _RESPELLED.sub(b"", self._raw_frame(f))), None
-            )
-        return found
+        return self.find_frame_with(text) or self._find_frame_with_letters(text)
+
+    def _find_frame_with_letters(self, text: bytes) -> FrameVerdict | None:
+        """Return the frame that holds some bytes if odd characters are left out of both."""
+        bare = _RESPELLED.sub(b"", text)
+        return next(
+            (f for f in self._frames if bare in _RESPELLED.sub(b"", self._raw_frame(f))), None
+        )
+
+    def find_owner(self, name: bytes) -> FrameVerdict | None:
+        """Return the frame that a name of ours in an effect came from.
+
+        A frame may hold it in escapes or in another encoding. Else it can only be of one that is
+        rejected.
+        """
+        text = name.decode()
+        escaped = (f for f in self._frames if f.rule and holds_name(self._raw_frame(f), text))
+        return (
+            self.find_frame_with(name)
+            or next(escaped, None)
+            or self._find_frame_with_letters(name)
+            or next((f for f in self._frames if is_rejected(f)), None)
+        )
 
     def find_frame_with(self, text: bytes) -> FrameVerdict | None:
         """Return the frame that holds some bytes; a rejected one before an accepted one."""

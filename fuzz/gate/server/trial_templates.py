@@ -24,6 +24,7 @@ from wirefence.fuzz.gate.server.trial_payload import (
 )
 from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.fuzz.gate.trials.messages import TOKEN, stem_of
+from wirefence.oracles.crash_names import find_last_error
 from wirefence.oracles.records import Call, Finding, FrameVerdict, Judgement
 from wirefence.strategies.records import Frame
 
@@ -205,6 +206,7 @@ def _make_key(prepared: PreparedTrial, seen: Observation) -> object:
         for e in seen.effects
     )
     lines = b"\n".join(seen.lines).replace(stem, b"")
-    ended = seen.tail.replace(stem, b""), seen.complete, seen.alive, seen.ending, seen.status
+    words = find_last_error(seen.stderr) if seen.stderr else ""
+    ended = seen.tail.replace(stem, b""), seen.complete, seen.alive, seen.ending, seen.status, words
     trial = template_of(prepared).trial
     return trial.origin or trial.number, lines, effects, ended
