@@ -124,9 +124,7 @@ _FORMS = {"table": format_table, "json": format_json, "markdown": format_markdow
 @click.option(
     "--attack", "attacks", multiple=True, help="With --client: run only this attack; repeatable."
 )
-@click.option(
-    "--label", default="", help="Name of the server in signatures. Default: from the command."
-)
+@click.option("--label", default="", help="Name of the server in signatures, in place of its own.")
 @click.option(
     "--out", type=_FOLDER, default=GATE, show_default=True, help="Directory for findings."
 )

@@ -16,7 +16,6 @@ from wirefence.fuzz.crashes.minimize import MinimizeLimits, minimize_reproducer
 from wirefence.fuzz.crashes.rerun import CaseRunners, Subject
 from wirefence.fuzz.crashes.same import PARSERS, same
 from wirefence.fuzz.errors import UsageError
-from wirefence.fuzz.gate.server.server_name import label_of
 from wirefence.fuzz.store.metadata import Status, make_metadata
 from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.status import is_fixed
@@ -88,7 +87,10 @@ def _make_subject(launch: Launch | None, wanted: AddOptions) -> Subject:
         options = {"python": wanted.python} if wanted.python else {}
         return Subject(" to ".join(wanted.sides), sides=wanted.sides, options=options)
     if launch is not None:
-        return Subject(wanted.target or label_of(launch), launch)
+        # Importing the gate is slow, and only servers need it.
+        from wirefence.fuzz.gate.replay import discover_name  # noqa: PLC0415
+
+        return Subject(wanted.target or discover_name(launch), launch)
     if not wanted.target:
         raise UsageError("no target was named", "give --target or the command of a server")
     return Subject(wanted.target)

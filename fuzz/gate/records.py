@@ -78,7 +78,7 @@ class Options:
     ``patience`` is the time-out of one reply in seconds, ``start_patience`` that of the first
     reply. ``effects`` names the recorders to use; empty: all that are available. ``watch`` holds
     folders in which created or changed files count as effects. ``label`` names the server in
-    signatures; ``""``: derive it from the command.
+    signatures; ``""``: its own name, else that of its command.
     """
 
     profile: Profile = "strict"

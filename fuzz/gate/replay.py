@@ -29,7 +29,7 @@ from wirefence.oracles.smoke import check_tools
 from wirefence.strategies.records import Case
 from wirefence.targets.command.records import Launch
 
-__all__ = ["examine_command"]
+__all__ = ["discover_name", "examine_command"]
 
 
 _numbers = count(1)
@@ -55,6 +55,15 @@ def examine_command(
     hide = Redactor.for_launch(launch)
     found = _examine_case(case, launch, settings or {}, target)
     return [redact_finding(each, hide) for each in found]
+
+
+def discover_name(launch: Launch) -> str:
+    """Return the name of a server in signatures. Raises TargetError if it cannot start."""
+    servers = FreshServers(launch, Options(policy="continue"))  # no need to probe the policy
+    try:
+        return discover_server(servers).label
+    finally:
+        servers.close()
 
 
 def _examine_case(

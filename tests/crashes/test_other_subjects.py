@@ -123,6 +123,13 @@ class TestAServerByItsCommand:
         assert kept.metadata.command is not None
         assert kept.metadata.options == OPTIONS
 
+    def test_is_filed_under_the_name_that_the_gate_gives_it(self, here: Path, acts: Path):
+        launch = Launch((sys.executable, str(SERVER), str(acts), "PrintsTracebacks"))
+        case = case_from_bytes(HANDSHAKE + b"{\n")
+        wanted = AddOptions("", signature="out-not-json", smaller=False, versions={"s": "1"})
+        (entry,) = add_reproducer(case, launch, wanted, Store(here / "c")).entries
+        assert entry.metadata.target == "wirefence-reference"
+
     def test_that_cannot_be_started_is_an_error(self, here: Path, acts: Path):
         found = Finding("non-action", "act-rejected", "s", "s|non-action|act-rejected|x", "s")
         case = case_from_bytes(HANDSHAKE)

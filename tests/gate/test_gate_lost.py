@@ -95,7 +95,7 @@ def test_what_a_living_server_showed_before_it_was_lost_is_told(vanishing, monke
     monkeypatch.setattr(Triage, "add_suspect", suspect)
     report = vanishing("PrintsTracebacks", Sign)
     assert (report.reason, report.flaws) == ("lost", ())
-    assert "server|out-not-json:text|none" in report.tally.pending
+    assert "wirefence-reference|out-not-json:text|none" in report.tally.pending
 
 
 def test_a_server_that_was_ruined_for_good_is_a_finding(bench, tmp_path, monkeypatch, capsys):

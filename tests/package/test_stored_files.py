@@ -108,14 +108,14 @@ def test_the_old_name_works_in_the_checkout(full: Environment) -> None:
 def test_a_baseline_knows_its_findings_again(base: Environment, tmp_path: Path) -> None:
     server = str(ROOT / "tests" / "gate_startup" / "noisy_server.py")
     entry = {
-        "signature": "noisy_server.py|transcript|out-not-json|text",
+        "signature": "noisy|transcript|out-not-json|text",
         "rule": "out-not-json",
         "summary": "'listening'",
         "note": "accepted",
         "first_seen": "2026-11-30",
         "releases": ["1"],
     }
-    origin = {"label": "noisy_server.py", "name": "noisy", "release": "1", "budget": "quick"}
+    origin = {"label": "noisy", "name": "noisy", "release": "1", "budget": "quick"}
     content = {"wirefence-baseline": 1, "server": origin, "expected": [entry]}
     (tmp_path / "gate.json").write_text(json.dumps(content))
     words = ("gate", "--seconds", "0.3", "--baseline", "gate.json", "--", base.python, server)

@@ -35,7 +35,7 @@ from wirefence.fuzz.gate.records import (
     Tally,
 )
 from wirefence.fuzz.gate.report.artifacts import shown_command
-from wirefence.fuzz.gate.server.discovery import label_of
+from wirefence.fuzz.gate.server.server_name import name_server
 from wirefence.fuzz.gate.trials.skipped import explain_gap
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.store.store import Store
@@ -140,7 +140,7 @@ class _ClientRun:
         self.reports = bool(good.reports)
         version = good.version or "2025-11-25"
         self.facts = Facts(
-            self.options.label or label_of(self.launch),
+            self.options.label or name_server(self.launch),
             self.hide.redact_and_shorten(good.name),
             self.hide.redact_and_shorten(good.release),
             version,

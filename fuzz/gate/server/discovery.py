@@ -18,7 +18,7 @@ from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.records import Facts, NominatedTool, Options
 from wirefence.fuzz.gate.server.declared_tools import choose_tool, declare_tool
 from wirefence.fuzz.gate.server.fresh import FreshServers, RecordedServer
-from wirefence.fuzz.gate.server.server_name import label_of
+from wirefence.fuzz.gate.server.server_name import name_server
 from wirefence.fuzz.gate.trials.messages import (
     INITIALIZED,
     TrialNames,
@@ -34,7 +34,7 @@ from wirefence.strategies.records import VERSIONS, Version
 from wirefence.targets.command.memory import cpu_of_group
 from wirefence.targets.errors import TargetError
 
-__all__ = ["discover_server", "label_of"]
+__all__ = ["discover_server"]
 
 _NEWEST_STATEFUL: Version = "2025-11-25"
 _STATELESS: Version = "2026-07-28"
@@ -134,9 +134,10 @@ def discover_server(servers: FreshServers, within: float = math.inf) -> Facts:
         tools = _list_tools(talk, version, options.patience)
         nominee = options.nominee or choose_tool(tools)
         tool, declared = _declare_nominee(tools, nominee)
+        name = talk.quote_text(_as_text(_server_info(hello).get("name")))
         facts = Facts(
-            options.label or label_of(servers.launch),
-            talk.quote_text(_as_text(_server_info(hello).get("name"))),
+            options.label or name_server(servers.launch, name),
+            name,
             talk.quote_text(_as_text(_server_info(hello).get("version"))),
             version,
             versions,
