@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
+
+from wirefence.targets.command.proc_files import list_children, read_proc, read_stat
 
 __all__ = ["HangTimer", "is_stopped", "read_processor_wait"]
 
@@ -62,24 +63,10 @@ class HangTimer:
 
 def is_stopped(pid: int) -> bool:
     """Return whether a process is stopped, by a signal or a debugger."""
-    # The process name comes first, in parentheses, and may itself contain them.
-    after_name = _read_text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
-    return bool(after_name) and after_name[0] in "Tt"
+    return read_stat(pid)[:1] in ([b"T"], [b"t"])
 
 
 def read_processor_wait(pid: int) -> float:
     """Return the seconds that a process and its children waited for a processor; 0 if unknown."""
-    children = _read_words(Path(f"/proc/{pid}/task/{pid}/children"))
-    waits = (_read_words(Path(f"/proc/{each}/schedstat")) for each in (str(pid), *children))
+    waits = (read_proc(each, "schedstat").split() for each in (pid, *list_children(pid)))
     return sum(int(words[1]) for words in waits if len(words) > 1) / 1e9
-
-
-def _read_words(path: Path) -> list[str]:
-    return _read_text(path).split()
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

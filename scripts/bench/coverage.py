@@ -14,6 +14,7 @@ from pathlib import Path
 
 from wirefence.fuzz.coverage.process import FuzzProcess, Job
 from wirefence.fuzz.coverage.target_settings import TargetSettings
+from wirefence.targets.command.proc_files import read_stat
 
 __all__ = ["Figures", "as_table", "measure"]
 
@@ -59,11 +60,7 @@ def measure(seconds: float = 60.0) -> list[Figures]:
 
 def _read_cpu_seconds(pid: int) -> float:
     """CPU seconds of a running process."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, read_stat(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def _measure_mutator(

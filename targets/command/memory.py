@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
+
+from wirefence.targets.command.proc_files import list_children, read_proc, read_stat
 
 __all__ = ["cpu_of_group", "list_family", "peak_of_group"]
 
@@ -27,11 +28,7 @@ def cpu_of_group(pid: int) -> float:
 
 def _cpu_ticks(pid: int) -> int:
     """Ticks in user and system mode, of the process and the children it has waited for."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return 0
-    return sum(map(int, fields[11:15]))
+    return sum(map(int, read_stat(pid)[11:15]))
 
 
 def list_family(pid: int) -> list[int]:
@@ -40,21 +37,10 @@ def list_family(pid: int) -> list[int]:
     for parent in family:
         if len(family) > _MOST:
             break
-        family += _list_children(parent)
+        family += list_children(parent)
     return family
 
 
-def _list_children(pid: int) -> list[int]:
-    listing = Path(f"/proc/{pid}/task/{pid}/children")
-    try:
-        return [int(child) for child in listing.read_text().split()]
-    except (OSError, ValueError):
-        return []
-
-
 def _peak_bytes(pid: int) -> int:
-    try:
-        found = _PEAK.search(Path(f"/proc/{pid}/status").read_bytes())
-    except OSError:
-        return 0
+    found = _PEAK.search(read_proc(pid, "status"))
     return int(found[1]) * 1024 if found else 0

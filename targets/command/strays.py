@@ -14,6 +14,8 @@ import signal
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from wirefence.targets.command.proc_files import read_proc, read_stat
+
 __all__ = ["MARK", "end_strays", "make_mark"]
 
 MARK = "WIREFENCE_RUN"
@@ -42,17 +44,12 @@ def end_strays(living: Collection[int]) -> int:
 
 
 def _list_marked() -> Iterator[int]:
-    wanted = f"{MARK}={make_mark()}".encode()
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and wanted in _read_environment(folder):
-            yield int(folder.name)
+    pids = (int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit())
+    return filter(_is_marked, pids)
 
 
-def _read_environment(folder: Path) -> list[bytes]:
-    try:
-        return (folder / "environ").read_bytes().split(b"\0")
-    except OSError:  # somebody else's, or gone
-        return []
+def _is_marked(pid: int) -> bool:
+    return f"{MARK}={make_mark()}".encode() in read_proc(pid, "environ").split(b"\0")
 
 
 def _belongs_to_living(pid: int, living: Collection[int]) -> bool:
@@ -61,8 +58,8 @@ def _belongs_to_living(pid: int, living: Collection[int]) -> bool:
         try:
             if os.getpgid(pid) in living:
                 return True
-            pid = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
+            pid = int(read_stat(pid)[1])
+        except (OSError, IndexError):
             return False
     return False
 
@@ -72,7 +69,7 @@ def _kill_marked(pid: int) -> bool:
     with contextlib.suppress(OSError):
         held = os.pidfd_open(pid)
         try:
-            if f"{MARK}={make_mark()}".encode() in _read_environment(Path(f"/proc/{pid}")):
+            if _is_marked(pid):
                 signal.pidfd_send_signal(held, signal.SIGKILL)
                 return True
         finally:

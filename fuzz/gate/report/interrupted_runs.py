@@ -18,6 +18,7 @@ from pathlib import Path
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.store import Store
+from wirefence.targets.command.proc_files import read_stat
 
 __all__ = ["InterruptedRun", "find_interrupted_runs", "mark_running"]
 
@@ -95,8 +96,4 @@ def _reproducers_since(out: Path, began: float) -> tuple[Path, ...]:
 
 def _start_of(pid: int) -> str:
     """Return the kernel's start time of a process, ``""`` for none: process ids are reused."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return ""
-    return fields[19].decode()
+    return b"".join(read_stat(pid)[19:20]).decode()
