@@ -6,12 +6,9 @@ at most the cases in flight.
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,14 +22,9 @@ from wirefence.fuzz.campaign.worker import (
 )
 from wirefence.fuzz.examination.events import Finished, Found, Listener, Progress, Started, Tally
 from wirefence.fuzz.examination.plan import Plan, build_examiner, target_names
-from wirefence.fuzz.processes.child import (
-    START,
-    ChildFailed,
-    make_early_death_error,
-    start_children,
-    wait_for_exit,
-)
+from wirefence.fuzz.processes.child import make_early_death_error, start_children, wait_for_exit
 from wirefence.fuzz.processes.hang_detector import HangTimer
+from wirefence.fuzz.processes.supervisor import Child, Ended, kill_children, poll_children
 from wirefence.fuzz.store.store import Store
 from wirefence.oracles.records import Finding, make_finding
 from wirefence.strategies.records import Case
@@ -49,8 +41,6 @@ __all__ = ["PATIENCE", "Budget", "run_campaign"]
 PATIENCE = 60.0
 """Seconds that one case may take before its process is killed and the case is saved as a hang."""
 
-_TICK = 0.5
-"""Seconds between two checks for dead and hanging workers."""
 _MAX_DEATHS = 16
 """Deaths in a row after which a worker is not replaced: a start costs more than many cases."""
 _MAX_DEATHS_WITH_HANG = 4
@@ -105,15 +95,14 @@ class _State:
                 self.listener(each)
 
 
-@dataclass(slots=True)
-class _Worker:
-    share: Share
-    process: BaseProcess
-    pipe: Connection
-    patience: HangTimer
-    at: bytes = UNBEGUN
-    hung: bool = False
-    resting: bool = False
+class _Worker(Child):
+    """A process with a share. It hangs if one case takes longer than ``patience`` seconds."""
+
+    def __init__(self, plan: Plan, share: Share, patience: float) -> None:
+        orders = write_orders(plan, share)
+        super().__init__(run_worker, orders, method="spawn", patience=patience)
+        self.share, self.at, self.resting = share, UNBEGUN, False
+        self.timer = HangTimer(self.process.pid or 0)
 
     def set_resting(self, *, resting: bool) -> None:
         """Pause the process after its current case, or let it continue; a resting worker cannot
@@ -123,24 +112,19 @@ class _Worker:
         """
         if resting != self.resting:
             self.resting = resting
-            self.patience.restart()
+            self.timer.restart()
             if resting:
                 self.share.pause_file.touch()
             else:
                 self.share.pause_file.unlink(missing_ok=True)
 
-    def is_hanging(self, patience: float) -> bool:
-        """Return whether the case in flight has run for longer than ``patience`` seconds."""
+    def has_hung(self) -> bool:
+        """Return whether the case in flight has run for too long."""
         at = self.share.marker.read_bytes()
         if at != self.at:
-            self.at = at
-            self.patience.restart()
-        most = patience if at != UNBEGUN else max(START, patience)
-        return not self.resting and self.patience.has_hung(most)
-
-    def has_died(self) -> bool:
-        """Return whether the process has ended, even if a child of it still holds the pipe open."""
-        return not self.process.is_alive() and not self.pipe.poll()
+            self.at, self.begun = at, True
+            self.timer.restart()
+        return not self.resting and self.timer.has_hung(self.limit)
 
 
 def run_campaign(  # noqa: PLR0913 - all input of a campaign
@@ -224,7 +208,7 @@ class _WorkerPool:
     state: _State
     guided: _Guided | None = None
     hopeless: bool = False
-    running: dict[Connection, _Worker] = field(default_factory=dict)
+    running: list[_Worker] = field(default_factory=list)
 
     def run_shares(self, shares: Sequence[Share]) -> str:
         """Run workers on ``shares`` until all have sent their last batch; return why they ended."""
@@ -240,79 +224,57 @@ class _WorkerPool:
         return "hopeless" if self.hopeless else "done"
 
     def _start_worker(self, share: Share) -> None:
-        context = multiprocessing.get_context("spawn")
-        with start_children():
-            ours, theirs = context.Pipe(duplex=False)
-            orders = write_orders(self.plan, share)
-            process = context.Process(target=run_worker, args=(orders, theirs), daemon=True)
-            process.start()
-            self.running[ours] = _Worker(share, process, ours, HangTimer(process.pid or 0))
-        theirs.close()
+        with start_children():  # Ctrl-C waits until the worker is known, and can be killed
+            self.running.append(_Worker(self.plan, share, self.budget.patience))
 
     def _kill_workers(self) -> None:
         """Kill every worker at once: their findings are on disk."""
         if self.guided is not None:
             self.guided.guide.close()
             self.state.record_found(self.guided.watch.read_new())
-        for worker in self.running.values():
-            worker.process.kill()
-        for worker in self.running.values():
-            worker.process.join()
+        kill_children(self.running)
 
     def _share_processor(self, guided: _Guided) -> None:
         """Pause the last worker while a coverage-guided process uses its processor."""
         ours = guided.guide.poll()
         self.state.record_found(guided.watch.read_new())
-        workers = list(self.running.values())
-        for worker in workers:
-            worker.set_resting(resting=not ours and worker is workers[-1])
+        for worker in self.running:
+            worker.set_resting(resting=not ours and worker is self.running[-1])
 
     def _poll_workers(self) -> None:
         if self.guided is not None:
             self._share_processor(self.guided)
-        ready = wait(list(self.running), _TICK)
-        for worker in list(self.running.values()):
-            if worker.pipe in ready:
-                self._receive_batch(worker)
-            elif worker.has_died():
-                self._handle_death(worker)
-            elif worker.is_hanging(self.budget.patience):
-                worker.hung = True
-                worker.process.kill()
+        for worker, said in poll_children(self.running):
+            if isinstance(said, Ended):
+                self.running.remove(worker)
+                self._replace_worker(worker.share, said)
+            else:
+                self._record_batch(worker, said)
 
-    def _receive_batch(self, worker: _Worker) -> None:
-        try:
-            said: Batch | ChildFailed = worker.pipe.recv()
-        except (EOFError, OSError):  # OSError: it died while sending
-            self._handle_death(worker)
-            return
-        if isinstance(said, ChildFailed):
-            raise said.to_exception()
-        self.state.record_batch(said, peak_of_group(worker.process.pid or 0))
-        if said.last:
-            del self.running[worker.pipe]
+    def _record_batch(self, worker: _Worker, batch: Batch) -> None:
+        self.state.record_batch(batch, peak_of_group(worker.process.pid or 0))
+        if batch.last:
+            self.running.remove(worker)
             wait_for_exit(worker.process)  # a thread left by a target may keep it alive
 
-    def _handle_death(self, worker: _Worker) -> None:
+    def _replace_worker(self, share: Share, ended: Ended) -> None:
         """Save the case that killed a worker, and start another worker after that case."""
-        del self.running[worker.pipe]
-        worker.pipe.close()
-        end = wait_for_exit(worker.process)
-        victim = find_case_in_flight(self.plan, worker.share)
+        victim = find_case_in_flight(self.plan, share)
         if victim is None:
-            raise make_early_death_error(end)
+            raise make_early_death_error(ended.how)
         case, rest = victim
-        self.state.save_finding(self._make_death_finding(worker, end), case)
-        if rest.deaths >= (_MAX_DEATHS_WITH_HANG if worker.hung else _MAX_DEATHS):
+        self.state.save_finding(self._make_death_finding(ended), case)
+        if rest.deaths >= (_MAX_DEATHS_WITH_HANG if ended.hung else _MAX_DEATHS):
             self.hopeless = True
         elif rest.deadline is None or time.monotonic() < rest.deadline:
             self._start_worker(rest)
 
-    def _make_death_finding(self, worker: _Worker, end: str) -> Finding:
+    def _make_death_finding(self, ended: Ended) -> Finding:
         # With several targets, the dead process cannot say which one it was.
         names = self.plan.targets
         name = names[0] if len(names) == 1 else "process"
-        if worker.hung:
+        if ended.hung:
             summary = f"the case did not end within {self.budget.patience:g} s"
             return make_finding("liveness", "live-hang", name, "process", summary)
-        return make_finding("liveness", "live-crash", name, end, f"the process died ({end})")
+        summary = f"the process died ({ended.how})"
+        return make_finding("liveness", "live-crash", name, ended.how, summary)

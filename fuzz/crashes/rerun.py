@@ -5,17 +5,12 @@ Minimizing, replaying and adding all use this function, for targets of every kin
 
 from __future__ import annotations
 
-import multiprocessing
-import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkServerContext, SpawnContext
-from multiprocessing.process import BaseProcess
-from types import TracebackType
-from typing import Literal, Self
+from multiprocessing.connection import Connection
+from typing import Self
 
 from wirefence.fuzz.crashes.same import PARSERS, divergences
 from wirefence.fuzz.errors import UsageError
@@ -23,14 +18,17 @@ from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.fuzz.examination.plan import Plan, build_examiner
 from wirefence.fuzz.extras import require_for_targets
 from wirefence.fuzz.processes.child import (
-    START,
-    ChildFailed,
     ChildStarted,
     make_early_death_error,
     prepare_child,
     send_failures,
-    start_children,
-    wait_for_exit,
+)
+from wirefence.fuzz.processes.supervisor import (
+    Child,
+    Ended,
+    Method,
+    kill_children,
+    poll_children,
 )
 from wirefence.fuzz.store.metadata import Metadata
 from wirefence.fuzz.store.scan import Entry
@@ -41,8 +39,6 @@ from wirefence.targets.command.records import Launch
 from wirefence.targets.parsers.configs import BY_NAME
 
 __all__ = ["CaseRunners", "Subject", "find_faults", "make_subject", "targets_of"]
-
-Method = Literal["forkserver", "spawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +112,6 @@ def _make_examiner(target: str) -> Examiner:
 
 
 @dataclass(slots=True)
-class _Worker:
-    process: BaseProcess
-    pipe: Connection
-    place: int = -1
-    since: float = 0.0
-    begun: bool = False
-
-    def find_hang_time(self, patience: float) -> float:
-        """Return when the worker counts as hanging, by ``time.monotonic``; a start may take
-        longer.
-        """
-        return self.since + (patience if self.begun else max(START, patience))
-
-
-@dataclass(slots=True)
 class CaseRunners:
     """Processes that run cases against one subject; a case that kills or hangs one is a finding.
 
@@ -142,26 +123,19 @@ class CaseRunners:
     count: int = 1
     patience: float = 60.0
     method: Method = "forkserver"
-    _idle: list[_Worker] = field(default_factory=list)
-    _busy: dict[Connection, _Worker] = field(default_factory=dict)
+    _idle: list[Child] = field(default_factory=list)
+    _busy: dict[Child, int] = field(default_factory=dict)
+    """Children with the index of the case that each runs."""
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """End every process."""
-        for worker in [*self._idle, *self._busy.values()]:
-            worker.process.kill()
-            worker.process.join()
-            worker.pipe.close()
+        kill_children([*self._idle, *self._busy])
         self._idle.clear()
         self._busy.clear()
 
@@ -175,80 +149,31 @@ class CaseRunners:
         waiting = deque(range(len(cases)))
         while waiting or self._busy:
             while waiting and len(self._busy) < self.count:
-                self._send_case(waiting.popleft(), cases)
-            for worker, said in self._receive_results():
-                if said is not None:
-                    found[worker.place] = said
+                worker = self._idle.pop() if self._idle else self._start_worker()
+                self._busy[worker] = place = waiting.popleft()
+                worker.send(cases[place])
+            for worker, said in poll_children(self._busy):
+                if isinstance(said, Ended):
+                    found[self._busy.pop(worker)] = [self._make_death_finding(worker, said)]
+                elif not (worker.hung or isinstance(said, ChildStarted)):
+                    found[self._busy.pop(worker)] = said
+                    self._idle.append(worker)
         return found
 
-    def _send_case(self, place: int, cases: Sequence[Case]) -> None:
-        worker = self._idle.pop() if self._idle else self._start_worker()
-        worker.place, worker.since = place, time.monotonic()
-        self._busy[worker.pipe] = worker
-        try:
-            worker.pipe.send(cases[place])
-        except OSError:  # it died while idle: reading its pipe reports that
-            return
+    def _start_worker(self) -> Child:
+        return Child(
+            _run_worker, self.subject, method=self.method, patience=self.patience, duplex=True
+        )
 
-    def _start_worker(self) -> _Worker:
-        context = _make_context(self.method)
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_run_worker, args=(self.subject, theirs), daemon=True)
-        with start_children():
-            process.start()
-        theirs.close()
-        return _Worker(process, ours)
-
-    def _receive_results(self) -> list[tuple[_Worker, list[Finding] | None]]:
-        """Wait for messages; return results by worker, including deaths and hangs.
-
-        ``None`` marks a worker that has started and has no result yet.
-        """
-        soonest = min(worker.find_hang_time(self.patience) for worker in self._busy.values())
-        ready = wait(list(self._busy), max(0.0, soonest - time.monotonic()))
-        heard: list[tuple[_Worker, list[Finding] | None]] = []
-        for worker in list(self._busy.values()):
-            if worker.pipe in ready:
-                heard.append((worker, self._receive_result(worker)))
-            elif time.monotonic() >= worker.find_hang_time(self.patience):
-                heard.append((worker, self._handle_death(worker, hung=True)))
-        return heard
-
-    def _receive_result(self, worker: _Worker) -> list[Finding] | None:
-        try:
-            said: list[Finding] | ChildStarted | ChildFailed = worker.pipe.recv()
-        except (EOFError, OSError):
-            return self._handle_death(worker, hung=False)
-        if isinstance(said, ChildFailed):
-            raise said.to_exception()
-        if isinstance(said, ChildStarted):
-            worker.begun, worker.since = True, time.monotonic()
-            return None
-        self._idle.append(self._busy.pop(worker.pipe))
-        return said
-
-    def _handle_death(self, worker: _Worker, *, hung: bool) -> list[Finding]:
-        del self._busy[worker.pipe]
-        worker.pipe.close()
-        name = self.subject.target
-        if hung:
-            worker.process.kill()
+    def _make_death_finding(self, worker: Child, ended: Ended) -> Finding:
         if not worker.begun:
-            raise make_early_death_error(wait_for_exit(worker.process))
-        if hung:
-            worker.process.join()
+            raise make_early_death_error(ended.how)
+        name = self.subject.target
+        if ended.hung:
             summary = f"the case did not end within {self.patience:g} s"
-            return [make_finding("liveness", "live-hang", name, "process", summary)]
-        end = wait_for_exit(worker.process)
-        return [make_finding("liveness", "live-crash", name, end, f"the process died ({end})")]
-
-
-def _make_context(method: Method) -> ForkServerContext | SpawnContext:
-    if method == "spawn":
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    return context
+            return make_finding("liveness", "live-hang", name, "process", summary)
+        summary = f"the process died ({ended.how})"
+        return make_finding("liveness", "live-crash", name, ended.how, summary)
 
 
 def _run_worker(subject: Subject, pipe: Connection) -> None:

@@ -7,7 +7,6 @@ which one is wrong.
 from __future__ import annotations
 
 import json
-import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, islice
@@ -20,14 +19,8 @@ from wirefence.fuzz.examination.examiner import (
     agrees_with_judge,
     make_reading,
 )
-from wirefence.fuzz.processes.child import (
-    ChildFailed,
-    ChildStarted,
-    prepare_child,
-    send_failures,
-    start_children,
-    wait_for_exit,
-)
+from wirefence.fuzz.processes.child import ChildStarted, prepare_child, send_failures
+from wirefence.fuzz.processes.supervisor import Child, Ended
 from wirefence.fuzz.text import escape_unprintable
 from wirefence.oracles.agreement import Reading, effect_of
 from wirefence.oracles.document import judge_document
@@ -112,28 +105,17 @@ def explain_in_child(
     Waits at most ``patience`` seconds for each target. ``tell`` is called with the number of
     targets that have finished. Raises what :func:`explain_case` raises.
     """
-    context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_explain_and_send, args=(case, examiner, theirs), daemon=True)
-    with start_children(forked=True):
-        process.start()
-    theirs.close()
-    said: Explanation | ChildFailed | ChildStarted = ChildStarted()
+    child = Child(_explain_and_send, case, examiner, method="fork", patience=patience)
+    said: Explanation | Ended | ChildStarted = ChildStarted()
     ends = count()
-    try:
-        while isinstance(said, ChildStarted):
-            tell(next(ends))
-            if not ours.poll(patience):
-                process.kill()
-                return _explain_death(
-                    case, "live-hang", f"the case did not end within {patience:g} s"
-                )
-            said = ours.recv()
-    except (EOFError, OSError):
-        return _explain_death(case, "live-crash", f"the process died ({wait_for_exit(process)})")
-    if isinstance(said, ChildFailed):
-        raise said.to_exception()
-    return said
+    while isinstance(said, ChildStarted):
+        tell(next(ends))
+        said = child.receive()
+    if isinstance(said, Explanation):
+        return said
+    if said.hung:
+        return _explain_death(case, "live-hang", f"the case did not end within {patience:g} s")
+    return _explain_death(case, "live-crash", f"the process died ({said.how})")
 
 
 def _explain_and_send(case: Case, examiner: Examiner, pipe: Connection) -> None:

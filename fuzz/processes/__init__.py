@@ -1,1 +1,1 @@
-"""Processes of our own: children, signals, hang detection, standard streams, memory."""
+"""Processes of our own: children, supervision, hang detection, signals, streams, memory."""

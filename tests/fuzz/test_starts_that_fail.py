@@ -102,7 +102,7 @@ def test_a_start_without_end_is_not_waited_for(
         "from wirefence.targets.planted import HEALTHY\n"
         "factory = HEALTHY.factory\n"
     )
-    monkeypatch.setattr("wirefence.fuzz.campaign.campaign.START", 1.0)
+    monkeypatch.setattr("wirefence.fuzz.processes.supervisor.START", 1.0)
     budget = Budget(cases=2, patience=1.0)
     with pytest.raises(StartError, match="SIGKILL"):
         run_campaign(Plan(("sleeping:factory",)), budget, hostile / "out", lambda _: None)
