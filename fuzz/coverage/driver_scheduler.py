@@ -8,6 +8,7 @@ time, and every few seconds the next one is chosen by its recent results.
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -45,6 +46,8 @@ _BASE_WEIGHTS = {GRAMMAR: 0.5}
 """Weight of a driver without any score."""
 _MIN_WEIGHT = 0.1
 """The same for all other drivers: always positive, so that every driver is tried again."""
+_BUILT_IN = re.compile("(?:gateway|reference)(?:/spec)?")
+"""Names of targets that are gateways, beside those with a colon."""
 
 
 @dataclass(slots=True)
@@ -165,7 +168,7 @@ class DriverScheduler:
 
 def choose_fuzz_targets(targets: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the libFuzzer targets for a plan's targets, each with the targets that it runs."""
-    gateways = tuple(name for name in targets if name == "gateway" or ":" in name)
+    gateways = tuple(name for name in targets if ":" in name or _BUILT_IN.fullmatch(name))
     parsers = tuple(name for name in targets if name not in gateways)
     found: dict[str, tuple[str, ...]] = {}
     if parsers:

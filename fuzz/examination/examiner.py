@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from wirefence.fuzz.examination.events import Tally
+from wirefence.fuzz.examination.turns import Turns
 from wirefence.oracles.agreement import ANY_VALUE, Reading, check_agreement
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.evidence import Evidence
@@ -63,8 +64,8 @@ class GatewayTarget:
 class Examiner:
     """Runs cases through parsers and gateways, and counts in ``tally`` what was exercised.
 
-    Each case runs through every parser, and through one group of ``gateways`` in turn (by
-    ``index``). A group holds the variants of a family, each under all its policies.
+    Each case runs through every parser, and through those ``gateways`` whose turn it is
+    (:class:`~fuzz.examination.turns.Turns`).
     """
 
     parsers: Sequence[ParserConfig]
@@ -72,11 +73,15 @@ class Examiner:
     quirks: Mapping[str, Set[str]] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally)
     _seen: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
+    _turns: Turns[GatewayTarget] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._turns = Turns(self.gateways)
 
     def examine_case(self, case: Case, index: int | None = None) -> list[Finding]:
         """Return all findings of a case.
 
-        With ``index``, only the gateway group of that turn runs; without, all of them.
+        With ``index``, only the gateways of that turn run; without, all of them.
         """
         self.tally.cases += 1
         for name in case.damages():
@@ -87,20 +92,13 @@ class Examiner:
             self._count_rules(judge_reply(line, case.version) for line in lines_of(case.data))
             return found
         judged: dict[Profile, Judgement] = {}
-        for gateway in self._select_gateways(index):
+        for gateway in self._turns.select(index):
             if gateway.profile not in judged:
                 judged[gateway.profile] = judge_session(
                     case.data, gateway.make_continue_contract(case)
                 )
             found += self.examine_gateway(case, gateway, judged[gateway.profile])[1]
         return found
-
-    def _select_gateways(self, index: int | None) -> Iterable[GatewayTarget]:
-        if not self.gateways:
-            return ()
-        if index is None:
-            return [target for group in self.gateways for target in group]
-        return self.gateways[index % len(self.gateways)]
 
     def _examine_documents(self, case: Case) -> list[Finding]:
         found = []

@@ -22,7 +22,7 @@ from wirefence.targets.records import GatewayFactory
 
 __all__ = ["DEFAULT_TARGETS", "Plan", "build_examiner", "load_known_quirks", "target_names"]
 
-DEFAULT_TARGETS = ("parsers", "gateway")
+DEFAULT_TARGETS = ("parsers", "gateway", "reference", "reference/spec")
 _SPEC = "/spec"
 POLICIES: tuple[Policy, ...] = ("close", "continue")
 

@@ -17,7 +17,7 @@ from wirefence.fuzz.coverage.driver_scheduler import (
     make_scheduler,
 )
 from wirefence.fuzz.examination.events import Event, Finished, Progress
-from wirefence.fuzz.examination.plan import Plan
+from wirefence.fuzz.examination.plan import DEFAULT_TARGETS, Plan
 from wirefence.fuzz.store.store import Store
 
 NAMES = (GRAMMAR, "fuzz_parsers", "fuzz_gateway")
@@ -54,9 +54,12 @@ def test_inputs_alone_count_less_than_a_finding() -> None:
 
 def test_each_target_of_a_plan_goes_to_the_stages_that_it_has() -> None:
     assert choose_fuzz_targets(("orjson",)) == {"fuzz_parsers": ("orjson",)}
-    assert set(choose_fuzz_targets(("parsers", "gateway"))) == {
+    found = choose_fuzz_targets(DEFAULT_TARGETS)
+    assert set(found) == {
         *("fuzz_parsers", "fuzz_gateway", "fuzz_session", "fuzz_judge", "fuzz_transcript"),
     }
+    assert found["fuzz_parsers"] == ("parsers",)
+    assert found["fuzz_gateway"] == ("gateway", "reference", "reference/spec")
     own = choose_fuzz_targets(("adapter:Adapter",))
     assert own == dict.fromkeys(("fuzz_gateway", "fuzz_session"), ("adapter:Adapter",))
 

@@ -124,7 +124,8 @@ def test_a_target_that_cannot_be_used_says_so_from_another_process(hostile) -> N
 
 
 def test_a_fault_of_our_own_passes_from_another_process(capfd) -> None:
-    broken = Examiner((), [[None]])  # type: ignore[list-item]
+    broken = Examiner((), ())
+    broken.gateways = [[None]]  # type: ignore[list-item]
     with pytest.raises(RuntimeError, match="AttributeError"):
         explain_in_child(case_from_bytes(b"1\n"), broken, patience=60)
     assert "Traceback" in capfd.readouterr().err
