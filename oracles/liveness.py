@@ -28,8 +28,11 @@ MEMORY_PER_BYTE = 64
 """Bound on peak memory: a fixed slack and so many bytes for each byte of input (house)."""
 
 HELD_SLACK = 1024 * 1024
-HELD_PER_BYTE = 2
-"""Bound on what is kept between two writes: so many bytes for each of the longest frame (house)."""
+HELD_PER_BYTE = 6
+"""Bound on what is kept between two writes: so many bytes for each of the longest frame (house).
+
+A parser may remember its last document: as bytes, as text, and both again with other spellings.
+"""
 
 
 def check_liveness(evidence: Evidence) -> Iterator[Finding]:

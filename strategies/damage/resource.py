@@ -75,7 +75,7 @@ def _noise(source: Source, scene: Scene) -> bytes:
     "line-without-end",
     "resource",
     "reject",
-    "the last frame is a string of 4 MiB that never ends, in writes of 64 KiB",
+    "the last frame is a string of 8 MiB that never ends, in writes of 64 KiB",
     _BUFFER,
     heavy=True,
 )
@@ -83,7 +83,7 @@ def _endless(source: Source, scene: Scene) -> Damaged | None:
     del source
     before = scene.frames[: scene.at]
     start = sum(len(frame.raw) for frame in before)
-    line = b'{"jsonrpc":"2.0","method":"' + b"a" * (4 * Contract().max_frame)
+    line = b'{"jsonrpc":"2.0","method":"' + b"a" * (8 * Contract().max_frame)
     cuts = tuple(range(start + _WRITE, start + len(line), _WRITE))
     return Damaged((*before, Frame(line, "", ("line-without-end",))), cuts)
 
