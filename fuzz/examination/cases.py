@@ -46,8 +46,9 @@ def generate_block(
 ) -> Iterator[Case]:
     """Generate the :data:`BLOCK` cases of one block of a seed, in order.
 
-    One case in four applies the operator whose turn it is, in the version whose turn it is, so that
-    every operator is exercised in a known number of cases. The others are chosen at random.
+    One case in four applies the operator whose turn it is, in the version whose turn it is among
+    those that the operator is for, so that every operator is exercised in a known number of cases.
+    The others are chosen at random.
     """
     source = RandomSource(random.Random((seed * _MIX + number) & (1 << 64) - 1))
     for place in range(BLOCK):
@@ -68,7 +69,8 @@ def _choose_operator(
     if not place and not number % _HEAVY_TURN:
         table, turn = _HEAVY, number // _HEAVY_TURN
     round_, at = divmod(turn, len(table))
-    return table[at], versions[round_ % len(versions)]
+    fitting = [version for version in versions if version in table[at].versions] or versions
+    return table[at], fitting[round_ % len(fitting)]
 
 
 def _generate_case(source: Source, prefix: str, version: Version) -> Case:

@@ -234,9 +234,7 @@ def _generate_sizes() -> Iterator[bytes]:
 def _generate_damaged(blocks: int) -> Iterator[bytes]:
     """Yield lines of sessions and texts damaged by each operator, and of campaign cases."""
     source = RandomSource(random.Random(_SEED))
-    for operator, version in product(OPERATORS, _VERSIONS):
-        if operator.heavy and version != _VERSIONS[0]:
-            continue
+    for operator, version in _pair_operators():
         yield from _split_documents(_generate_damaged_session(source, operator, version).data)
         text = Frame(json_text(source) + b"\n")
         frames, _, _ = apply_damage(source, [text], version, operator)
@@ -244,6 +242,14 @@ def _generate_damaged(blocks: int) -> Iterator[bytes]:
     for number in range(blocks):
         for case in generate_block(_SEED, number):
             yield from _split_documents(case.data)
+
+
+def _pair_operators() -> Iterator[tuple[Operator, Version]]:
+    """Yield each operator with some versions that it is for; a heavy one with one of them."""
+    for operator in OPERATORS:
+        fitting = [version for version in _VERSIONS if version in operator.versions]
+        fitting = fitting or list(operator.versions)
+        yield from product([operator], fitting[:1] if operator.heavy else fitting)
 
 
 def _generate_damaged_session(source: Source, operator: Operator, version: Version) -> Case:

@@ -66,12 +66,16 @@ _LIGHT = {
     for family in FAMILIES
 }
 _HEAVY = [operator for operator in OPERATORS if operator.heavy]
-_FAMILIES: list[tuple[int, Family]] = [
-    # By the number of their operators; what takes readers long is left to its turn.
-    *((2, family) for family in FAMILIES if family not in ("resource", "structure")),
-    (6, "structure"),
-    (1, "resource"),
-]
+_WEIGHTS: dict[Family, int] = {
+    "structure": 14,
+    "type-confusion": 4,
+    "number-spelling": 3,
+    "encoding": 3,
+    "resource": 1,
+}
+"""By the number of their operators, 2 for the others. What takes long waits for its turn."""
+
+_FAMILIES: list[tuple[int, Family]] = [(_WEIGHTS.get(family, 2), family) for family in FAMILIES]
 _TRIES = 8
 _PLACES = 4
 
@@ -85,18 +89,17 @@ def apply_damage(
     """Damage a good session in one place, sometimes in two.
 
     Gives the frames, the cuts of ``Case.cuts`` and the names of session-wide damage. With
-    ``operator``, the first damage is that one, if the version has any message that it fits. Heavy
+    ``operator``, the only damage is that one, if the version has any message that it fits. Heavy
     damage comes about once in 2,000 calls. A session without frames is given back as it is.
     """
     damaged = Damaged(tuple(frames))
     names: list[str] = []
-    for _ in range(2 if source.chance(1, 8) else 1):
+    for _ in range(2 if operator is None and source.chance(1, 8) else 1):
         # Cuts count bytes, so nothing may move the bytes after they are set.
         if not damaged.frames or damaged.cuts:
             break
         damaged, name = _apply_one(source.split(), damaged, version, operator)
         names += [name] if name else []
-        operator = None
     return list(damaged.frames), damaged.cuts, tuple(dict.fromkeys(names))
 
 
@@ -105,8 +108,9 @@ def _apply_one(
 ) -> tuple[Damaged, str]:
     for _ in range(_TRIES):
         operator = wanted or _pick_operator(source)
-        after = _apply_to_some_frame(source, before, version, operator)
-        if wanted is not None:
+        everywhere = wanted is not None
+        after = _apply_to_some_frame(source, before, version, operator, everywhere=everywhere)
+        if everywhere or operator.host is not None:
             after = after or _apply_to_added_frame(source, before, version, operator)
         if after is not None:
             return after, operator.name if operator.session else ""
@@ -115,12 +119,13 @@ def _apply_one(
 
 
 def _apply_to_some_frame(
-    source: Source, before: Damaged, version: Version, operator: Operator
+    source: Source, before: Damaged, version: Version, operator: Operator, *, everywhere: bool
 ) -> Damaged | None:
-    """Try a few places: some damage fits one kind of frame only."""
-    last = len(before.frames) - 1
-    for _ in range(_PLACES):
-        at = source.integer(0, last)
+    """Try a few places, or all: some damage fits one kind of frame only."""
+    count = len(before.frames)
+    first = source.integer(0, count - 1) if everywhere else 0
+    for place in range(count if everywhere else _PLACES):
+        at = (first + place) % count if everywhere else source.integer(0, count - 1)
         after = operator.apply(source, Scene(before.frames, at, version))
         if after is not None:
             return after
@@ -130,14 +135,20 @@ def _apply_to_some_frame(
 def _apply_to_added_frame(
     source: Source, before: Damaged, version: Version, operator: Operator
 ) -> Damaged | None:
-    """Bring a message that the damage fits, as the last one of the session."""
-    at = len(before.frames)
-    name = f"host-{at}"
+    """Bring a message that the damage fits.
+
+    It comes before the last message of the session. Whether one without an answer was accepted
+    shows in what follows.
+    """
+    count = len(before.frames)
+    name = f"host-{count}"
     line = (operator.host or CALL)(version, name)
     if line is None:
         return None
     host = Frame(line + b"\n", name if b'"action"' in line else "")
-    return operator.apply(source, Scene((*before.frames, host), at, version))
+    at = count - 1
+    frames = (*before.frames[:at], host, *before.frames[at:])
+    return operator.apply(source, Scene(frames, at, version))
 
 
 def _pick_operator(source: Source) -> Operator:

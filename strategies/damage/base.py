@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from wirefence.strategies.records import Frame, Version
+from wirefence.strategies.records import VERSIONS, Frame, Version
 from wirefence.strategies.source import Source
 
 __all__ = [
@@ -96,7 +96,8 @@ class Operator:
     gives ``None`` where the frame has no place for this damage. ``heavy`` marks damage that takes
     its readers long, to be chosen rarely. ``host`` makes a good message that has a place for it,
     given the version and an unused name for id and action, or gives ``None`` where the version
-    knows no such message; without it a call has to do.
+    knows no such message; without it a call has to do. ``versions`` are those in which the damage
+    means something, where it does not in all.
     """
 
     name: str
@@ -108,6 +109,7 @@ class Operator:
     session: bool = False
     heavy: bool = False
     host: Host | None = None
+    versions: tuple[Version, ...] = VERSIONS
 
 
 Rewrite = Callable[[Source, Scene], bytes | None]
@@ -122,17 +124,23 @@ def rewrite(  # noqa: PLR0913 - an operator's description is its signature
     *,
     heavy: bool = False,
     host: Host | None = None,
+    versions: tuple[Version, ...] = VERSIONS,
 ) -> Callable[[Rewrite], Operator]:
-    """Make an operator of a function that gives the damaged frame's new bytes."""
+    """Make an operator of a function that gives the damaged frame's new bytes.
+
+    The function is called in ``versions`` only.
+    """
 
     def build(function: Rewrite) -> Operator:
         def apply(source: Source, scene: Scene) -> Damaged | None:
-            raw = function(source, scene)
+            raw = function(source, scene) if scene.version in versions else None
             if raw is None or raw == scene.frame.raw:
                 return None
             return Damaged(_with(scene, raw, name))
 
-        return Operator(name, family, reason, origin, expect, apply, heavy=heavy, host=host)
+        return Operator(
+            name, family, reason, origin, expect, apply, heavy=heavy, host=host, versions=versions
+        )
 
     return build
 

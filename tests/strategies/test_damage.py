@@ -62,9 +62,15 @@ def damages(operator: Operator, seed: int = 0) -> list[Damaged]:
 
 
 def _damages(operator: Operator, seed: int, version: Version) -> list[Damaged]:
-    source = RandomSource(seed)
-    every = (operator.apply(source, Scene(SESSION, at, version)) for at in range(len(SESSION)))
+    source, frames = RandomSource(seed), (*SESSION, *hosts(operator, version))
+    every = (operator.apply(source, Scene(frames, at, version)) for at in range(len(frames)))
     return [damaged for damaged in every if damaged is not None]
+
+
+def hosts(operator: Operator, version: Version) -> tuple[Frame, ...]:
+    """The message that the operator brings where no other has a place for it."""
+    line = operator.host(version, "host") if operator.host else None
+    return () if line is None else (Frame(line + b"\n"),)
 
 
 def hit(damaged: Damaged, name: str) -> bytes:
@@ -102,7 +108,9 @@ def test_operator_changes_the_bytes_the_cuts_or_the_frames_and_signs(operator: O
     every = damages(operator)
     assert every
     for damaged in every:
-        changed = b"".join(frame.raw for frame in damaged.frames) != Case(SESSION).data
+        data = b"".join(frame.raw for frame in damaged.frames)
+        good = [Case((*SESSION, *hosts(operator, version))).data for version in BOTH]
+        changed = data not in good
         if operator.family == "chunking":
             assert not changed
             assert bool(damaged.cuts) is (operator.name != "chunk-one-write")
