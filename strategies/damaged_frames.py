@@ -27,13 +27,16 @@ _ACTION = "a"
 _HOST = "host"
 _TRIES = 200
 _CLIENT_ONLY = frozenset(
-    f"confuse-{member}"
-    for member in (
-        *("meta", "progress-token", "request-id", "reason", "cursor"),
-        *("notification-token", "progress", "total"),
-    )
+    {
+        *("confuse-meta", "confuse-progress-token", "confuse-request-id", "confuse-reason"),
+        *("confuse-cursor", "confuse-notification-token", "confuse-progress", "confuse-total"),
+        *("absent-name", "absent-arguments", "absent-notification-token", "absent-progress"),
+        *("absent-protocol-version", "absent-capabilities"),
+        *("foreign-request", "foreign-notification"),
+    }
 )
-"""Damage to params: a server must reject it, while a client need not read them."""
+"""Damage whose result a server must reject or ignore, while a client need not: it is in params that
+a client need not read, or a method that a server may send."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wirefence.strategies.damage import (
+    absence,
     banner,
     chunking,
     concatenation,
     confusion,
     encoding,
+    kinds,
     lifecycle,
     numbers,
     resource,
+    responses,
     structure,
+    terms,
     truncation,
     whitespace,
 )
@@ -52,6 +56,10 @@ OPERATORS: tuple[Operator, ...] = table(
     banner.OPERATORS,
     confusion.OPERATORS,
     structure.OPERATORS,
+    kinds.OPERATORS,
+    terms.OPERATORS,
+    responses.OPERATORS,
+    absence.OPERATORS,
     encoding.OPERATORS,
     numbers.OPERATORS,
     whitespace.OPERATORS,

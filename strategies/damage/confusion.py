@@ -10,6 +10,7 @@ from wirefence.strategies.contract import DEFAULT_TOOLS
 from wirefence.strategies.damage.base import Expect, Operator, Scene, rewrite
 from wirefence.strategies.damage.hosts import HOSTS
 from wirefence.strategies.damage.spans import Member, find, members, replace_value
+from wirefence.strategies.records import VERSIONS, Version
 from wirefence.strategies.source import Source
 
 __all__ = ["IDS", "MEMBERS", "OPERATORS", "TOKENS"]
@@ -58,6 +59,8 @@ MEMBERS: tuple[tuple[str, tuple[bytes, ...], tuple[str, ...]], ...] = (
     ("meta-version", (*_META, b"io.modelcontextprotocol/protocolVersion"), ()),
     ("meta-capabilities", (*_META, b"io.modelcontextprotocol/clientCapabilities"), _OBJECT),
     ("meta-client-info", (*_META, b"io.modelcontextprotocol/clientInfo"), ()),
+    ("meta-client-name", (*_META, b"io.modelcontextprotocol/clientInfo", b"name"), _STRING),
+    ("meta-client-version", (*_META, b"io.modelcontextprotocol/clientInfo", b"version"), _STRING),
     ("protocol-version", (_PARAMS, b"protocolVersion"), _STRING),
     ("capabilities", (_PARAMS, b"capabilities"), _OBJECT),
     ("client-info", (_PARAMS, b"clientInfo"), ()),
@@ -71,12 +74,20 @@ MEMBERS: tuple[tuple[str, tuple[bytes, ...], tuple[str, ...]], ...] = (
     ("total", (_PARAMS, b"total"), ("integer", "fraction")),
     ("result", (b"result",), _OBJECT),
     ("error", (b"error",), ()),
+    ("error-code", (b"error", b"code"), ("integer",)),
+    ("error-message", (b"error", b"message"), _STRING),
+    ("task", (_PARAMS, b"task"), _OBJECT),
 )
 
 _ORIGIN = "coercing validators, duck-typed readers, schemas looser than the prose"
-_STATELESS = "2026-07-28"
-_SINCE_2026 = {"meta-version", "meta-capabilities", "meta-client-info"}
-_UNTIL_2025 = {"notification-token", "progress", "total"}
+_STATELESS: tuple[Version, ...] = ("2026-07-28",)
+_HANDSHAKE = tuple(version for version in VERSIONS if version not in _STATELESS)
+_READ_IN: dict[str, tuple[Version, ...]] = {
+    **dict.fromkeys(("meta-version", "meta-capabilities", "meta-client-info"), _STATELESS),
+    **dict.fromkeys(("meta-client-name", "meta-client-version"), _STATELESS),
+    **dict.fromkeys(("notification-token", "progress", "total"), _HANDSHAKE),
+    "task": ("2025-11-25",),
+}
 """Members that the contract reads in some versions only; in others anything may stand there."""
 
 
@@ -93,10 +104,9 @@ def _make_member_operator(name: str, path: tuple[bytes, ...], right: tuple[str, 
         f"{'.'.join(part.decode() for part in path)} has another JSON type",
         _ORIGIN,
         host=HOSTS.get(name),
+        versions=_READ_IN.get(name, VERSIONS),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
-        if name in (_UNTIL_2025 if scene.version == _STATELESS else _SINCE_2026):
-            return None
         member = find(scene.frame.raw, *path)
         if member is None:
             return None

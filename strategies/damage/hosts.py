@@ -11,9 +11,11 @@ from typing import Any
 
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.damage.base import Host
+from wirefence.strategies.mcp_kinds import Kind
 from wirefence.strategies.records import Version
+from wirefence.strategies.source import RandomSource
 
-__all__ = ["CALL", "HOSTS"]
+__all__ = ["CALL", "HOSTS", "host_of"]
 
 _STATELESS = "2026-07-28"
 _PREFIX = "io.modelcontextprotocol/"
@@ -86,14 +88,38 @@ def _unknown(version: Version, name: str) -> bytes:
     return _encode_message(method="example.com/note", params={"_meta": {}})
 
 
+def _task(version: Version, name: str) -> bytes | None:
+    if version != "2025-11-25":
+        return None
+    params = {"name": "record", "arguments": {"action": name}, "task": {}}
+    return _request(version, name, "tools/call", params, {})
+
+
+def host_of(kind: Kind) -> Host:
+    """Return a host that makes a request or notification of one kind."""
+
+    def host(version: Version, name: str) -> bytes | None:
+        if not kind.since <= version <= kind.until:
+            return None
+        params = kind.build(RandomSource(0), version)
+        if kind.sort == "notification":
+            return _dump(method=kind.method, params=params)
+        return _request(version, name, kind.method, params, {})
+
+    return host
+
+
+_CLIENT = ("meta-client-info", "meta-client-name", "meta-client-version")
 HOSTS: dict[str, Host] = {
-    **dict.fromkeys(("meta-version", "meta-capabilities", "meta-client-info"), _stateless),
+    **dict.fromkeys(("meta-version", "meta-capabilities", *_CLIENT), _stateless),
     **dict.fromkeys(("request-id", "reason"), _cancel),
     **dict.fromkeys(("notification-token", "progress", "total"), _progress),
     "unknown-meta": _unknown,
     "cursor": _list,
+    "call": _call,
+    "task": _task,
     "result": _result,
-    "error": _error,
+    **dict.fromkeys(("error", "error-code", "error-message"), _error),
 }
 """By the name that confusion has for the member."""
 

@@ -143,6 +143,9 @@ _EXTRAS = (
     _extra("unknown-param", (b"params",), '"action":"HIDDEN"', "a param nobody knows", _MERGE),
     _extra("unknown-argument", _ARGUMENTS, '"command":"id"', "an undeclared argument", _MERGE),
     _extra("unknown-operator", _ARGUMENTS, '"operator":true', "an argument that grants", _MERGE),
+    _extra("task-param", (b"params",), '"task":{}', "the task of 2025-11-25", _MERGE),
+    _extra("state-param", (b"params",), '"requestState":"s"', "a param of 2026-07-28", _MERGE),
+    _extra("inputs-param", (b"params",), '"inputResponses":{}', "a param of 2026-07-28", _MERGE),
     _extra("proto-member", (), _PROTO_MEMBER, "__proto__ at the top level", _PROTO),
     _extra("proto-param", (b"params",), _PROTO_MEMBER, "__proto__ in params", _PROTO),
     _extra("proto-argument", _ARGUMENTS, _PROTO_MEMBER, "__proto__ in arguments", _PROTO),
@@ -249,11 +252,12 @@ def _stringified(name: str, path: tuple[bytes, ...]) -> Operator:
     "the request names a protocol version that nobody speaks",
     "MCP 2026-07-28: UnsupportedProtocolVersionError",
     host=HOSTS["meta-version"],
+    versions=("2026-07-28",),
 )
 def _version(source: Source, scene: Scene) -> bytes | None:
     raw = scene.frame.raw
     member = find(raw, b"params", b"_meta", b"io.modelcontextprotocol/protocolVersion")
-    if member is None or scene.version != "2026-07-28":
+    if member is None:
         return None
     other = source.choice((b'"2020-01-01"', b'"2025-11-25"', b'"2026-07-28 "', b'""'))
     return replace_value(raw, member, other)
