@@ -37,6 +37,7 @@ LONG = (
     "crashes/test_minimal_forms.py",
     "gate/test_gate_versions.py",
     "strategies/test_damage_quality.py",
+    "quality/test_mutants.py",
 )
 """Files that take longest, longest first: a process that gets one last is alone at the end."""
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import codecs
 
 from wirefence.strategies.damage.base import Expect, Operator, Scene, rewrite
-from wirefence.strategies.damage.spans import string_places
+from wirefence.strategies.damage.hosts import CALL
+from wirefence.strategies.damage.spans import find, replace_value, string_places
 from wirefence.strategies.source import Source
 
 __all__ = ["INSERTS", "OPERATORS", "WHOLE"]
@@ -25,6 +26,7 @@ INSERTS: tuple[tuple[str, bytes, Expect, str], ...] = (
     ("overlong-quote", b"\xc0\xa2", "reject", "filters that decode overlong forms after the check"),
     ("overlong-nul", b"\xc0\x80", "reject", "Java's modified UTF-8"),
     ("raw-surrogate", b"\xed\xa0\x80", "reject", "json and ujson on bytes"),
+    ("raw-low-surrogate", b"\xed\xb0\x80", "reject", "json and ujson on bytes"),
     ("cesu-8", b"\xed\xa0\xbd\xed\xb8\x80", "reject", "CESU-8 writers; json and ujson on bytes"),
     ("above-10ffff", b"\xf4\x90\x80\x80", "reject", _REPLACE),
     ("five-bytes", b"\xf8\x88\x80\x80\x80", "reject", "RFC 2279's longer forms"),
@@ -69,6 +71,22 @@ def _insert(name: str, text: bytes, expect: Expect, origin: str) -> Operator:
     return operator
 
 
+@rewrite(
+    "encoding-surrogate-token",
+    "encoding",
+    "reject",
+    "the caller's token holds half of a character, escaped",
+    "comparisons in constant time that encode both sides first",
+    host=CALL,
+)
+def _token(source: Source, scene: Scene) -> bytes | None:
+    member = find(scene.frame.raw, b"params", b"_meta", b"wirefence/token")
+    if member is None:
+        return None
+    value = source.choice((b'"\\ud83d"', b'"operator\\ude00"'))
+    return replace_value(scene.frame.raw, member, value)
+
+
 def _whole(name: str, codec: str, mark: bytes, origin: str) -> Operator:
     @rewrite(f"encoding-{name}", "encoding", "reject", f"the whole frame in {codec}", origin)
     def operator(source: Source, scene: Scene) -> bytes | None:
@@ -111,6 +129,7 @@ def _bom_inside(source: Source, scene: Scene) -> bytes | None:
 OPERATORS: tuple[Operator, ...] = (
     *(_insert(*row) for row in INSERTS),
     *(_whole(*row) for row in WHOLE),
+    _token,
     _utf_7,
     _bom,
     _bom_inside,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from wirefence.strategies.damage.base import Expect, Operator, Scene, rewrite
+from wirefence.strategies.damage.hosts import CALL
 from wirefence.strategies.damage.spans import Member, find, insert_member, members, replace_value
 from wirefence.strategies.damage.structure import into_meta
 from wirefence.strategies.source import Source
 
-__all__ = ["OPERATORS", "SPELLINGS"]
+__all__ = ["BOUNDS", "OPERATORS", "SPELLINGS"]
 
 _JS = "JavaScript, JSON5 and YAML writers"
 _LAX = "lexers that call strtod, such as ujson's"
@@ -45,6 +46,22 @@ SPELLINGS: tuple[tuple[str, bytes, Expect, str], ...] = (
     ("long-mantissa", b"0." + b"7" * 4_400, "profile", "jiter's limit for fractions"),
 )
 
+_BOUND = "comparisons that are off by one"
+BOUNDS: tuple[tuple[str, bytes, Expect, str], ...] = (
+    ("2-53-less-1", b"9007199254740991", "accept", _BOUND),
+    ("minus-2-53-less-1", b"-9007199254740991", "accept", _BOUND),
+    ("2-53", b"9007199254740992", "profile", _BOUND),
+    ("minus-2-53", b"-9007199254740992", "profile", _BOUND),
+    ("1000-bytes", b"0." + b"7" * 998, "accept", _BOUND),
+    ("1001-bytes", b"0." + b"7" * 999, "profile", _BOUND),
+    ("1000-digits", b"7" * 1_000, "profile", "int() and float() of long tokens"),
+    ("largest", b"1.7976931348623157e308", "accept", _RANGE),
+    ("smallest", b"-5e-324", "accept", _RANGE),
+    ("zero-mantissa", b"-0.0E-0", "accept", "checks of underflow that look at the value alone"),
+    ("capital-exponent", b"12.50E+2", "accept", "lexers that know one spelling of the exponent"),
+)
+"""Numbers beside a bound of the contract, and the plain ones that a check of bounds may hit."""
+
 _NUMERIC = {
     (b"params", b"arguments", b"count"),
     (b"params", b"arguments", b"ratio"),
@@ -73,4 +90,18 @@ def _spelling(name: str, token: bytes, expect: Expect, origin: str) -> Operator:
     return operator
 
 
-OPERATORS: tuple[Operator, ...] = tuple(_spelling(*row) for row in SPELLINGS)
+def _bound(name: str, token: bytes, expect: Expect, origin: str) -> Operator:
+    @rewrite(
+        f"number-{name}", "number-spelling", expect, f"a value is {token[:24]!r}", origin, host=CALL
+    )
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        del source
+        return into_meta(scene.frame.raw, b'"example.com/number":' + token)
+
+    return operator
+
+
+OPERATORS: tuple[Operator, ...] = (
+    *(_spelling(*row) for row in SPELLINGS),
+    *(_bound(*row) for row in BOUNDS),
+)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.damage.base import Damaged, Expect, Operator, Scene, reshape, rewrite
+from wirefence.strategies.damage.hosts import CALL
 from wirefence.strategies.damage.structure import into_meta
 from wirefence.strategies.records import Frame
 from wirefence.strategies.source import Source
@@ -37,6 +40,26 @@ def _deep(depth: int, origin: str) -> Operator:
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         return into_meta(scene.frame.raw, b'"example.com/deep":' + _nest(source, depth))
+
+    return operator
+
+
+_AROUND = 3
+"""Containers around a member of ``_meta``: the message, its params and ``_meta`` itself."""
+
+
+def _near(name: str, depth: int, expect: Expect) -> Operator:
+    @rewrite(
+        f"depth-{name}-bound",
+        "resource",
+        expect,
+        f"{depth} containers nested in all",
+        "comparisons that are off by one",
+        host=CALL,
+    )
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        nested = _nest(source, depth - _AROUND)
+        return into_meta(scene.frame.raw, b'"example.com/deep":' + nested)
 
     return operator
 
@@ -124,11 +147,35 @@ def _beyond(source: Source, scene: Scene) -> bytes | None:
     return body[:brace] + b" " * (bound + 1 - len(body)) + body[brace:] + b"\n"
 
 
+@reshape(
+    "line-at-bound",
+    "resource",
+    "accept",
+    "a line of exactly the bound, in writes of 64 KiB",
+    "comparisons that are off by one, buffers that are full one byte too early",
+    heavy=True,
+)
+def _at_bound(source: Source, scene: Scene) -> Damaged | None:
+    del source
+    body, bound = scene.body, Contract().max_frame
+    if len(body) > bound or not scene.frame.raw.endswith(b"\n") or b"{" not in body:
+        return None
+    brace = body.find(b"{") + 1
+    raw = body[:brace] + b" " * (bound - len(body)) + body[brace:] + b"\n"
+    frame = replace(scene.frame, raw=raw, damage=(*scene.frame.damage, "line-at-bound"))
+    start = sum(len(each.raw) for each in scene.frames[: scene.at])
+    cuts = tuple(range(start + _WRITE, start + len(raw), _WRITE))
+    return Damaged((*scene.frames[: scene.at], frame, *scene.frames[scene.at + 1 :]), cuts)
+
+
 OPERATORS: tuple[Operator, ...] = (
     _beyond,
+    _at_bound,
+    _endless,
+    _near("at", Contract().max_depth, "accept"),
+    _near("beyond", Contract().max_depth + 1, "profile"),
     *(_deep(*row) for row in DEPTHS),
     *(_unclosed(*row) for row in DEPTHS),
-    _endless,
     _long,
     _noise,
     _names,
