@@ -103,7 +103,7 @@ def host_of(kind: Kind) -> Host:
             return None
         params = kind.build(RandomSource(0), version)
         if kind.sort == "notification":
-            return _dump(method=kind.method, params=params)
+            return _encode_message(method=kind.method, params=params)
         return _request(version, name, kind.method, params, {})
 
     return host
