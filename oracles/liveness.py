@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wirefence.oracles.crash_names import name_crash
+from wirefence.oracles.deviation_table import NONE
 from wirefence.oracles.evidence import Evidence
 from wirefence.oracles.records import Finding, make_finding
 
@@ -66,13 +67,17 @@ def _check_memory(evidence: Evidence) -> Iterator[Finding]:
         yield evidence.make_finding("liveness", "live-memory:held", first, text)
 
 
-def make_death(target: str, status: str) -> Finding:
-    """Return the finding of a process that a case ended. ``status`` says how."""
-    text = f"the process died ({status})"
-    return make_finding("liveness", "live-crash", target, name_crash(status, ""), text)
+def make_death(target: str, status: str, text: str = "", rule: str = "live-crash") -> Finding:
+    """Return the finding of a process that a case ended. ``status`` says how, ``text`` why.
+
+    ``rule`` is another than ``live-crash`` where a tool that watched the process ended it, for its
+    time or its memory.
+    """
+    text = text or f"the process died ({status})"
+    return make_finding("liveness", rule, target, name_crash(status, ""), text)
 
 
 def make_hang(target: str, seconds: float) -> Finding:
     """Return the finding of a case that did not end within ``seconds``."""
     text = f"the case did not end within {seconds:g} s"
-    return make_finding("liveness", "live-hang:process", target, "none", text)
+    return make_finding("liveness", "live-hang:process", target, NONE, text)

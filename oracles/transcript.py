@@ -13,7 +13,7 @@ from wirefence.oracles.evidence import Evidence
 from wirefence.oracles.records import Finding, ReplyVerdict, make_finding
 from wirefence.oracles.transcript_kinds import list_offences
 
-__all__ = ["check_transcript", "find_offences", "lines_of"]
+__all__ = ["check_startup", "check_transcript", "find_offences", "lines_of"]
 
 _SHOWN = 80
 
@@ -53,6 +53,34 @@ def find_offences(
         each = make_finding("transcript", effect, target, NONE, _show_bytes(raw), raw)
         found.setdefault(each.signature, each)
     return list(found.values())
+
+
+def check_startup(  # noqa: PLR0913 - what was seen of one start
+    target: str,
+    start: str,
+    *,
+    about: str,
+    stdout: bytes,
+    said: Sequence[ReplyVerdict],
+    last: bytes | None = None,
+) -> Iterator[Finding]:
+    """Yield what is wrong with one start of a process, one finding for each rule.
+
+    ``start`` names the way in which it was started and is the deviation; ``about`` says it to
+    people. ``stdout`` is what a plain start does not print as well, and ``said`` the verdict on
+    each of its lines. ``last`` are the last bytes of a start whose request was not answered,
+    ``None`` where it was, or need not be.
+    """
+    reported: set[str] = set()
+    tail = stdout[stdout.rfind(b"\n") + 1 :]
+    for each in find_offences(target, lines_of(stdout), said, tail):
+        if each.rule not in reported:
+            reported.add(each.rule)
+            text = f"{about}: {each.summary} on stdout"
+            yield make_finding("transcript", each.rule, target, start, text, each.offending)
+    if last is not None:
+        text = f"{about}: a request is not answered"
+        yield make_finding("reply", "reply-missing", target, start, text, last)
 
 
 def _show_bytes(raw: bytes) -> str:

@@ -11,7 +11,8 @@ import signal
 from dataclasses import dataclass
 
 from wirefence.fuzz.native.report import read_report
-from wirefence.oracles.records import Finding, make_finding
+from wirefence.oracles.liveness import make_death
+from wirefence.oracles.records import Finding
 
 __all__ = ["Death", "diagnose_death", "make_death_finding"]
 
@@ -67,4 +68,4 @@ def _describe_exit(code: int) -> str:
 
 def make_death_finding(target: str, death: Death) -> Finding:
     """Return the finding for a death of ``target``."""
-    return make_finding("liveness", death.rule, target, death.kind, death.summary)
+    return make_death(target, death.kind, death.summary, death.rule)

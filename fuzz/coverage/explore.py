@@ -20,7 +20,8 @@ from wirefence.fuzz.coverage.store_watch import StoreWatch
 from wirefence.fuzz.coverage.target_settings import TargetSettings
 from wirefence.fuzz.examination.events import CoverageProgress, Finished, Listener, Started, Tally
 from wirefence.fuzz.store.store import Store
-from wirefence.oracles.records import Finding, make_finding
+from wirefence.oracles.liveness import make_hang
+from wirefence.oracles.records import Finding
 from wirefence.targets.errors import TargetError
 from wirefence.targets.parsers.configs import library_versions
 
@@ -114,8 +115,7 @@ class ProcessPool:
         targets = self.request.targets
         target = targets[0] if len(targets) == 1 else self.request.name
         if hung:
-            summary = f"an input did not end within {self.request.patience:g} s"
-            return make_finding("liveness", "live-hang", target, "process", summary)
+            return make_hang(target, self.request.patience)
         return make_death_finding(target, diagnose_death(log, code))
 
     def _check_start(self, code: int, log: str, *, begun: bool) -> None:

@@ -26,7 +26,8 @@ from wirefence.fuzz.native.loaded import assert_ordered
 from wirefence.fuzz.self_check import check_readers
 from wirefence.fuzz.store.status import read_unfixed_signatures
 from wirefence.fuzz.store.store import Store
-from wirefence.oracles.records import Finding, make_finding
+from wirefence.oracles.liveness import make_death
+from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
 from wirefence.targets.errors import TargetError
 from wirefence.targets.harness import error_name
@@ -104,7 +105,7 @@ class _InputRunner:
             marker.record_end(check.valid, check.calls)
 
     def _make_death_finding(self, kind: str, summary: str) -> Finding:
-        return make_finding("liveness", "live-crash", self.name, kind, summary)
+        return make_death(self.name, kind, summary)
 
 
 def run_libfuzzer(

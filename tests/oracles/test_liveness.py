@@ -88,3 +88,10 @@ def test_a_process_that_a_case_ended_has_the_signature_of_a_crash() -> None:
     assert make_death("t/a", "exit 1").signature != make_death("t/a", "exit 2").signature
     assert make_hang("t/a", 1.5).signature == "t|live-hang:process|none"
     assert make_hang("t/a", 1.5).summary == "the case did not end within 1.5 s"
+
+
+def test_what_ended_a_process_for_its_time_or_memory_names_the_rule() -> None:
+    found = make_death("t", "out-of-memory < parse", "too much", "live-memory")
+    assert (found.rule, found.signature) == ("live-memory", "t|live-memory|out-of-memory < parse")
+    assert found.summary == "too much"
+    assert make_death("t", "exit 1").summary == "the process died (exit 1)"

@@ -8,7 +8,7 @@ import pytest
 
 from wirefence.oracles.records import Finding
 from wirefence.oracles.rules import ORACLE_RULES
-from wirefence.oracles.transcript import find_offences, lines_of
+from wirefence.oracles.transcript import check_startup, find_offences, lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.oracles.transcript_kinds import KINDS, holds_message, manner_of
 
@@ -151,3 +151,32 @@ def test_a_hostile_line_is_shown_escaped_and_cut() -> None:
     assert len(found.summary) < 400
     assert found.summary.endswith(" ...")
     assert not findings(b"short\n")[0].summary.endswith(" ...")
+
+
+NOISE = b"starting\nready\n"
+
+
+def start(stdout: bytes, last: bytes | None = None) -> list[Finding]:
+    said = [judge_reply(each, "2025-11-25") for each in lines_of(stdout)]
+    about = "TERM=odd (exit 0)"
+    return list(check_startup("t", "startup-odd", about=about, stdout=stdout, said=said, last=last))
+
+
+def test_noise_of_a_start_is_one_finding_for_each_rule_and_names_the_start() -> None:
+    (found,) = start(NOISE + GOOD)
+    assert found.signature == "t|out-not-json|startup-odd"
+    assert (found.oracle, found.offending) == ("transcript", b"starting")
+    assert found.summary == "TERM=odd (exit 0): 'starting' on stdout"
+    assert [each.rule for each in start(NOISE + GOOD + b"1\n" + GOOD + b"end")] == [
+        *("out-not-json", "out-not-message", "out-unterminated"),
+    ]
+
+
+def test_a_start_that_does_not_answer_is_a_finding_beside_its_noise() -> None:
+    assert start(GOOD) == []
+    silent = start(b"", b"last words")
+    assert [(each.oracle, each.signature) for each in silent] == [
+        ("reply", "t|reply-missing|startup-odd")
+    ]
+    assert silent[0].offending == b"last words"
+    assert [each.rule for each in start(NOISE, b"")] == ["out-not-json", "reply-missing"]

@@ -45,6 +45,11 @@ GATE_LAYERS = (
 )
 """The same within ``fuzz/gate``."""
 
+MAKES_FINDINGS = (
+    *("fuzz/campaign/campaign.py", "fuzz/crashes/rerun.py", "fuzz/examination/explain.py"),
+)
+"""Modules that still name a death by themselves, until one supervisor of processes does it."""
+
 ENTRY_POINTS = re.compile(r"fuzz_\w+")
 """libFuzzer targets: they import the coverage layer only, and nothing imports them."""
 
@@ -174,6 +179,22 @@ def unexplained_inner_imports(root: Path) -> list[str]:
             f"{path.relative_to(root)}:{line}"
             for line in sorted(lines)
             if not {line, line - 1} & explained
+        ]
+    return found
+
+
+def findings_made_elsewhere(root: Path) -> list[str]:
+    """Calls of ``make_finding`` outside of ``oracles``: no other place decides what a fault is."""
+    found = []
+    for module, path in modules(root):
+        name = str(path.relative_to(root))
+        if within(module, ("wirefence.oracles",)) or name in MAKES_FINDINGS:
+            continue
+        found += [
+            f"{name}:{node.lineno} makes a finding"
+            for node in ast.walk(ast.parse(path.read_bytes()))
+            if isinstance(node, ast.Call)
+            and getattr(node.func, "id", getattr(node.func, "attr", "")) == "make_finding"
         ]
     return found
 

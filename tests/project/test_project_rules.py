@@ -18,6 +18,7 @@ RULES = (
     rules.undocumented_modules,
     rules.unexplained_inner_imports,
     rules.machine_traces,
+    rules.findings_made_elsewhere,
     patterns.faulty_patterns,
 )
 
@@ -168,6 +169,24 @@ def test_a_module_without_docstring_is_named(tmp_path):
 def test_an_import_inside_a_function_needs_a_reason(tmp_path, body, found):
     plant(tmp_path, "fuzz/a.py", f"def f():\n    {body}\n")
     assert rules.unexplained_inner_imports(tmp_path) == found
+
+
+@pytest.mark.parametrize("call", ["make_finding(1)", "records.make_finding(1)"])
+@pytest.mark.parametrize("folder", ["targets", "fuzz/gate/server"])
+def test_a_finding_that_is_made_outside_of_the_oracles_is_named(tmp_path, folder, call):
+    plant(tmp_path, f"{folder}/a.py", f"def f():\n    return {call}\n")
+    assert rules.findings_made_elsewhere(tmp_path) == [f"{folder}/a.py:2 makes a finding"]
+
+
+def test_a_finding_may_be_made_in_the_oracles_and_passed_on_elsewhere(tmp_path):
+    plant(tmp_path, "oracles/a.py", "make_finding(1)\nevidence.make_finding(2)\n")
+    plant(tmp_path, "fuzz/a.py", "make_death(1)\nself._make_finding(2)\nmake_finding_page(3)\n")
+    assert rules.findings_made_elsewhere(tmp_path) == []
+
+
+def test_modules_that_make_findings_still_do():
+    for name in rules.MAKES_FINDINGS:
+        assert "make_finding(" in (ROOT / name).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ from wirefence.fuzz.gate.trials.startup_variants import (
     StartupVariant,
     find_variant,
 )
-from wirefence.oracles.records import Finding, make_finding
-from wirefence.oracles.transcript import find_offences, lines_of
+from wirefence.oracles.records import Finding
+from wirefence.oracles.transcript import check_startup, lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.targets.command.process import Process
 from wirefence.targets.command.records import Launch, Times
@@ -44,6 +44,8 @@ _LAST_OUTPUT_SECONDS = 0.3
 _EXIT_SECONDS = 2.0
 """Most seconds to wait for an exit: some servers ignore both EOF and signals."""
 _KIND_PREFIX = "startup-"
+_LAST_BYTES = 200
+"""Bytes of stdout that show a start whose request was not answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,26 +237,21 @@ def _judge_run(
     started: StartupRun, usual: set[bytes], facts: Facts, plain: StartupRun
 ) -> Iterator[StartupFinding]:
     """Yield the findings of one start, one for each rule, whatever its exit code."""
-    kind = _KIND_PREFIX + started.variant.name
     news = b"".join(
         piece + b"\n" if whole else piece
         for piece, whole in _split_with_ends(started.stdout)
         if normalize_text(piece) not in usual
     )
-    verdicts = [judge_reply(line, facts.version) for line in lines_of(news)]
-    reported: set[str] = set()
-    tail = news[news.rfind(b"\n") + 1 :]
-    for each in find_offences(facts.label, lines_of(news), verdicts, tail):
-        if each.rule not in reported:
-            reported.add(each.rule)
-            text = f"{started.variant.about}: {each.summary} on stdout ({started.status})"
-            made = make_finding("transcript", each.rule, facts.label, kind, text, each.offending)
-            yield StartupFinding(made, started)
-    if started.variant.works and plain.answered and not started.answered:
-        text = f"{started.variant.about}: a request is not answered ({started.status})"
-        last = started.stdout[-200:]
-        made = make_finding("reply", "reply-missing", facts.label, kind, text, last)
-        yield StartupFinding(made, started)
+    unanswered = started.variant.works and plain.answered and not started.answered
+    for each in check_startup(
+        facts.label,
+        _KIND_PREFIX + started.variant.name,
+        about=f"{started.variant.about} ({started.status})",
+        stdout=news,
+        said=[judge_reply(line, facts.version) for line in lines_of(news)],
+        last=started.stdout[-_LAST_BYTES:] if unanswered else None,
+    ):
+        yield StartupFinding(each, started)
 
 
 def _split_with_ends(stdout: bytes) -> Iterator[tuple[bytes, bool]]:
