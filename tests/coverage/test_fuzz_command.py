@@ -93,7 +93,7 @@ def test_a_death_is_filed_with_its_input_and_fuzzing_goes_on(
     events: list[Event] = []
     run_fuzz_target(request(hostile, target), stop_at(events, Found))
     (found,) = [each for each in events if isinstance(each, Found)]
-    assert found.finding.signature.startswith(f"{target}|liveness|{kind}")
+    assert found.finding.signature.startswith(f"{target}|{kind}")
     assert found.case.data.count(b"\n") > 3
     assert read_case(Path(found.path)).data == found.case.data
     assert all(path.read_bytes() != found.case.data for path in (hostile / "corpus").iterdir())
@@ -103,12 +103,12 @@ def test_a_hang_is_ended_after_the_patience_and_filed(hostile: Path) -> None:
     events: list[Event] = []
     run_fuzz_target(request(hostile, "hostile:hangs", patience=3.0), stop_at(events, Found))
     (found,) = [each for each in events if isinstance(each, Found)]
-    assert found.finding.signature == "hostile:hangs|liveness|live-hang|process"
+    assert found.finding.signature == "hostile:hangs|live-hang:process|none"
 
 
 def test_known_signatures_are_no_news_and_time_ends_the_run(hostile: Path) -> None:
     events: list[Event] = []
-    known = frozenset({"hostile:leaves|liveness|live-crash|exit"})
+    known = frozenset({"hostile:leaves|live-crash|exit"})
     found = run_fuzz_target(
         FuzzRequest(
             "fuzz_gateway",
@@ -201,7 +201,7 @@ def test_sigkill_loses_nothing_that_was_saved_and_a_second_start_resumes(hostile
     # Its children see the pipe close, and end too.
     until(lambda: not running(str(corpus)))
     saved, inputs = Store(out).read_signatures(), len(list(corpus.iterdir()))
-    assert "planted:acts-twice|non-action|act-twice" in saved
+    assert "planted:acts-twice|act-twice|none" in saved
     for path in out.glob("*/*.json"):
         data = path.with_suffix(".frame").read_bytes()
         assert json.loads(path.read_bytes())["size"] == len(data) > 0

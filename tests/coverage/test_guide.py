@@ -91,4 +91,4 @@ def test_a_campaign_shares_its_only_place_and_tells_of_what_the_guide_finds(
     assert end.reason == "interrupted"
     assert end.tally.cases > 0
     assert sum(each.executions for each in end.explored) > 0
-    assert "planted:acts-twice|non-action|act-twice" in Store(out).read_signatures()
+    assert "planted:acts-twice|act-twice|none" in Store(out).read_signatures()

@@ -51,7 +51,7 @@ def test_a_death_of_the_process_is_a_saved_finding_and_the_campaign_goes_on(
 ) -> None:
     given = [GOOD, *[POISON] * deaths, GOOD]
     events = run(target, hostile / "out", Budget(cases=4), given=given)
-    assert signatures(events) == [f"{target}|liveness|live-crash|{end}"]
+    assert signatures(events) == [f"{target}|live-crash|{end}"]
     (path,) = (hostile / "out").glob("liveness/*.frame")
     assert path.read_bytes() == POISON.data
     # The count of a dead worker dies with it: what came behind the last death is what is left.
@@ -66,20 +66,20 @@ def test_a_target_that_takes_the_pipe_away_is_a_finding_too(hostile: Path) -> No
 
 def test_system_exit_in_feed_is_a_finding_without_a_new_process(hostile: Path) -> None:
     events = run("hostile:leaves", hostile / "out", Budget(cases=2), given=[POISON, GOOD])
-    assert signatures(events) == ["hostile:leaves|liveness|live-crash|exit"]
+    assert signatures(events) == ["hostile:leaves|live-crash|exit"]
     assert events[-1].tally.cases == 4
 
 
 def test_a_hang_is_ended_after_the_patience_and_the_campaign_goes_on(hostile: Path) -> None:
     budget = Budget(cases=2, patience=2.0)
     events = run("hostile:hangs", hostile / "out", budget, given=[POISON, GOOD])
-    assert signatures(events) == ["hostile:hangs|liveness|live-hang|process"]
+    assert signatures(events) == ["hostile:hangs|live-hang|process"]
     assert events[-1].tally.cases == 3
 
 
 def test_deaths_do_not_carry_a_campaign_beyond_its_time(hostile: Path) -> None:
     events = run("hostile:kills_always", hostile / "out", Budget(seconds=0.1))
-    assert signatures(events) == ["hostile:kills_always|liveness|live-crash|exit 3"]
+    assert signatures(events) == ["hostile:kills_always|live-crash|exit 3"]
 
 
 def test_a_target_that_dies_of_everything_is_given_up(
@@ -88,7 +88,7 @@ def test_a_target_that_dies_of_everything_is_given_up(
     monkeypatch.setattr("wirefence.fuzz.campaign.campaign._MAX_DEATHS", 3)
     given = [GOOD] * 2
     events = run("hostile:kills_always", hostile / "out", Budget(cases=10_000), given=given)
-    assert signatures(events) == ["hostile:kills_always|liveness|live-crash|exit 3"]
+    assert signatures(events) == ["hostile:kills_always|live-crash|exit 3"]
     assert events[-1].reason == "hopeless"
     assert "stopped early" in as_table(events[-1], [])
 
@@ -99,7 +99,7 @@ def test_a_target_that_always_hangs_is_given_up_sooner(
     monkeypatch.setattr("wirefence.fuzz.campaign.campaign._MAX_DEATHS_WITH_HANG", 2)
     budget = Budget(cases=10_000, patience=1.0)
     events = run("hostile:hangs_always", hostile / "out", budget)
-    assert signatures(events) == ["hostile:hangs_always|liveness|live-hang|process"]
+    assert signatures(events) == ["hostile:hangs_always|live-hang|process"]
     assert events[-1].reason == "hopeless"
 
 
@@ -125,7 +125,7 @@ def test_equal_seeds_give_equal_findings_and_tallies_whatever_the_workers(tmp_pa
         events = run("planted:acts-twice", tmp_path / name, Budget(cases=70, workers=workers))
         ends.append((set(signatures(events)), asdict(events[-1].tally)))
     assert ends[0] == ends[1] == ends[2]
-    assert ends[0][0] == {"planted:acts-twice|non-action|act-twice"}
+    assert ends[0][0] == {"planted:acts-twice|act-twice|none"}
     assert ends[0][1]["cases"] == 70
 
 
@@ -142,7 +142,7 @@ def test_given_cases_meet_the_same_gateways_whatever_the_workers(tmp_path: Path)
 
 
 def test_known_signatures_are_not_found_again(tmp_path: Path) -> None:
-    known = frozenset({"planted:acts-twice|non-action|act-twice"})
+    known = frozenset({"planted:acts-twice|act-twice|none"})
     assert not signatures(run("planted:acts-twice", tmp_path, Budget(cases=64), known=known))
     assert not list(tmp_path.iterdir())
 

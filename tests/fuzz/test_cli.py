@@ -94,7 +94,7 @@ def test_a_target_that_cannot_start_exits_2(wirefence, target: str, sentence: st
 def test_a_factory_of_nonsense_is_a_crash_of_every_case(wirefence) -> None:
     ran = wirefence(*FEW, "--target", "hostile:nonsense")
     assert ran.code == 1
-    assert "AttributeError ended the reader" in ran.out
+    assert "the target ended (AttributeError) before its stdin ended" in ran.out
 
 
 @pytest.mark.parametrize(

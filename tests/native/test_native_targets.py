@@ -97,7 +97,7 @@ def test_a_memory_fault_under_a_target_is_filed_with_its_frames(broken, monkeypa
     run_fuzz_target(request, listen)
     (found,) = events
     kind = "AddressSanitizer heap-buffer-overflow READ in past_the_end < loads"
-    assert found.finding.signature.endswith(f"|liveness|live-crash|{kind}")
+    assert found.finding.signature.endswith(f"|live-crash|{kind}")
     frame = Path(found.path)
     assert b"{" in frame.read_bytes()
     assert json.loads(frame.with_suffix(".json").read_text())["rule"] == "live-crash"

@@ -32,7 +32,7 @@ for line in sys.stdin:
 
 def store(folder: Path, status: str, *argv: str) -> str:
     """A reproducer as the gate wrote it; its file is named by its signature."""
-    signature = "server|reply|reply-to-rejected|json-duplicate-name"
+    signature = "server|reply-to-rejected|json-duplicate-name:duplicate-name"
     data = HANDSHAKE + TWO_IDS
     content = {
         "oracle": "reply",
@@ -108,7 +108,7 @@ def test_the_old_name_works_in_the_checkout(full: Environment) -> None:
 def test_a_baseline_knows_its_findings_again(base: Environment, tmp_path: Path) -> None:
     server = str(ROOT / "tests" / "gate_startup" / "noisy_server.py")
     entry = {
-        "signature": "noisy|transcript|out-not-json|text",
+        "signature": "noisy|out-not-json:text|none",
         "rule": "out-not-json",
         "summary": "'listening'",
         "note": "accepted",

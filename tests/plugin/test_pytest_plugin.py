@@ -87,9 +87,9 @@ def test_registration_imports_nothing_heavy() -> None:
 
 
 def test_crash_files_pass_or_fail_by_their_status(project: pytest.Pytester) -> None:
-    crash(project.path, "gateway/json[strict]", "fixed", "gateway|reply|reply-missing")
-    path = crash(project.path, "gateway/json[strict]", "open", "gateway|reply|reply-twice")
-    broken = crash(project.path, "gateway/json[strict]", "fixed", "gateway|reply|reply-code")
+    crash(project.path, "gateway/json[strict]", "fixed", "gateway|reply-missing:ping|none")
+    path = crash(project.path, "gateway/json[strict]", "open", "gateway|reply-twice|none")
+    broken = crash(project.path, "gateway/json[strict]", "fixed", "gateway|reply-code|rpc-id:null")
     broken.with_suffix(".json").write_text("{}")
     result = run(project, "crashes")
     result.assert_outcomes(passed=1, failed=2)
@@ -101,7 +101,7 @@ def test_crash_files_pass_or_fail_by_their_status(project: pytest.Pytester) -> N
 def test_crashes_run_against_the_project_s_own_adapter(project: pytest.Pytester) -> None:
     project.makepyfile(adapter=ADAPTER)
     target = "planted:skips-bad-lines"
-    crash(project.path, target, "open", "planted:skips-bad-lines|reply|reply-to-rejected")
+    crash(project.path, target, "open", "planted:skips-bad-lines|reply-to-rejected:late|json-syntax:unclosed")
     project.syspathinsert(project.path)
     project.makeini("[pytest]\nwirefence_target = adapter:Careless\n")
     run(project, "crashes").assert_outcomes(passed=1)
@@ -147,7 +147,7 @@ def test_the_fixture_gates_a_server(project: pytest.Pytester) -> None:
 
 
 def test_a_command_line_that_is_none_is_told_in_a_sentence(tmp_path: Path) -> None:
-    path = crash(tmp_path, "gateway/json[strict]", "open", "gateway|reply|reply-twice")
+    path = crash(tmp_path, "gateway/json[strict]", "open", "gateway|reply-twice|none")
     said = Replays("", 'server --name "a b', 60.0).replay(path)
     assert said == (False, "wirefence_command is no command line (no closing quotation); mend it")
 
