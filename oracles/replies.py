@@ -69,7 +69,7 @@ def _check_owed(evidence: Evidence, owed: Owed) -> Iterator[Finding]:
     elif several and owed.shared is not None and _count_results(owed.replies) > 1:
         yield _charge_processed(evidence, owed.shared, owed.replies[-1])
     # The error for a rejected frame may carry the same id and come first.
-    tried = owed.replies if owed.shared is not None and evidence.exact else owed.replies[:1]
+    tried = owed.replies if owed.shared is not None else owed.replies[:1]
     wrong = [list(_check_reply(evidence, owed.frame, each)) for each in tried]
     if all(wrong):
         yield from wrong[0]

@@ -20,6 +20,7 @@ from wirefence.oracles.evidence import (
     Evidence,
     Owed,
     Reply,
+    has_failed,
     has_succeeded,
     is_owed,
     is_rejected,
@@ -165,19 +166,22 @@ def _find_coerced(
 ) -> Act:
     """Give an effect without a frame to the one refused call that was answered with success.
 
-    Its action name may be another value made into a string.
+    Its action name may be another value made into a string. So short a name stands in the text of
+    accepted frames by chance.
     """
-    if act.owner is not None:
+    if act.fault not in ("", "unfounded") or (act.owner is not None and act.owner.rule):
         return act
+    good = {(type(name), name) for each in frames if not each.rule for name in each.ids}
     served = [
         each
         for each in frames
         if each.rule
         and each.method == "tools/call"
         and any(
-            reply.verdict.is_result
+            reply.verdict.is_result and not has_failed(reply.verdict)
             for name in each.ids
             for reply in answers.get((type(name), name), ())
+            if (type(name), name) not in good
         )
     ]
     return replace(act, owner=served[0], fault="") if len(served) == 1 else act
