@@ -56,9 +56,7 @@ def test_without_a_store_the_first_finding_is_a_crash_with_its_signature(
     (artifact,) = hostile.glob("crash-*")
     again = target("fuzz_gateway", str(artifact), orders=orders)
     assert again.code == 77
-    known = TargetSettings(
-        targets=orders.targets, known=("planted:acts-twice|act-twice|none",)
-    )
+    known = TargetSettings(targets=orders.targets, known=("planted:acts-twice|act-twice|none",))
     assert target("fuzz_gateway", str(artifact), orders=known).code == 0
 
 

@@ -101,7 +101,12 @@ def test_crash_files_pass_or_fail_by_their_status(project: pytest.Pytester) -> N
 def test_crashes_run_against_the_project_s_own_adapter(project: pytest.Pytester) -> None:
     project.makepyfile(adapter=ADAPTER)
     target = "planted:skips-bad-lines"
-    crash(project.path, target, "open", "planted:skips-bad-lines|reply-to-rejected:late|json-syntax:unclosed")
+    crash(
+        project.path,
+        target,
+        "open",
+        "planted:skips-bad-lines|reply-to-rejected:late|json-syntax:unclosed",
+    )
     project.syspathinsert(project.path)
     project.makeini("[pytest]\nwirefence_target = adapter:Careless\n")
     run(project, "crashes").assert_outcomes(passed=1)
