@@ -264,7 +264,7 @@ class Flaw:
 
     ``offending`` are the first offending bytes, raw. ``path`` is the reproducer; ``transcript`` and
     ``stderr`` are files beside it; ``replay`` is the command line that reproduces it. ``trials``
-    names the trials that showed it.
+    names the trials that showed it, ``deviations`` what was wrong with each of them.
     """
 
     finding: Finding
@@ -277,6 +277,7 @@ class Flaw:
     stderr: str
     replay: str
     trials: tuple[str, ...] = ()
+    deviations: tuple[str, ...] = ()
     known: bool = False
 
 

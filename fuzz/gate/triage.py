@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from wirefence.fuzz.gate.confirm import Confirmed, Confirmer, Examined
 from wirefence.fuzz.gate.records import Flaw, FlawFound, Listener, Tally
 from wirefence.fuzz.gate.report.artifacts import ArtifactWriter
+from wirefence.fuzz.gate.server.evidence import find_trial_deviation
 from wirefence.fuzz.gate.server.fresh import PreparedTrial
 from wirefence.fuzz.gate.server.verdicts import ACTING
 from wirefence.oracles.records import rule_of
@@ -105,12 +106,15 @@ class Triage:
         """Whether the signature has a flaw; adds the trial's name to that flaw."""
         known, name = self.flaws.get(signature), prepared.trial.name
         if known is not None and name not in known.trials:
-            self.flaws[signature] = replace(known, trials=(*known.trials, name))
+            deviations = (*known.deviations, find_trial_deviation(prepared))
+            trials = (*known.trials, name)
+            self.flaws[signature] = replace(known, trials=trials, deviations=deviations)
         return known is not None
 
     def file_finding(self, found: Confirmed, trial: str = "", launch: Launch | None = None) -> None:
         """Write a finding to disk and send its event. Raises UsageError."""
         flaw = self.artifacts.write_finding(found, (trial or found.prepared.trial.name,), launch)
+        flaw = replace(flaw, deviations=(find_trial_deviation(found.prepared),))
         self.flaws[flaw.finding.signature] = flaw
         if flaw.finding.rule in UNUSABLE:
             self.confirmer.servers.shorten_patience()

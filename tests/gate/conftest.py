@@ -17,6 +17,7 @@ from wirefence.fuzz.gate.server.fresh import FreshServers, prepare_trial
 from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import ToolWording
+from wirefence.oracles.records import Finding
 from wirefence.targets.command.records import Launch
 
 SERVER = Path(__file__).parent / "servers" / "server.py"
@@ -34,12 +35,13 @@ class Bench:
     patience: float = 20.0
     profile: str = "strict"
     command: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     @property
     def launch(self) -> Launch:
         if self.command:
-            return Launch((*self.command, str(self.folder)))
+            return Launch((*self.command, str(self.folder), *self.words))
         return Launch((sys.executable, str(SERVER), str(self.folder), self.fault))
 
     @property
@@ -84,12 +86,16 @@ class Bench:
 
     def run(self, trial: Trial) -> tuple[Observation, set[str]]:
         """What was seen, and the signatures without the label."""
+        seen, findings = self.find(trial)
+        return seen, {c.signature.partition("|")[2] for c in findings}
+
+    def find(self, trial: Trial) -> tuple[Observation, list[Finding]]:
+        """What was seen, and the findings."""
         lab = FreshServers(self.launch, self.options)
         prepared = prepare_trial(trial, self.facts.make_contract(self.profile))
         seen = lab.run_trial(prepared, self.facts)
         control = Controls(lab, self.facts, lambda: next(self.numbers)).get_control(prepared)
-        findings = judge_trial(prepared, seen, self.facts, control)
-        return seen, {c.signature.partition("|")[2] for c in findings}
+        return seen, judge_trial(prepared, seen, self.facts, control)
 
     def shows(self, name: str, place: str = "after") -> set[str]:
         return self.run(self.trial(name, place))[1]

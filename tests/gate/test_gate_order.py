@@ -113,9 +113,9 @@ FLAWS = (
     flaw("reply", "reply-missing", "startup-verbose"),
     flaw("smoke", "smoke-lost"),
     flaw("transcript", "out-not-json"),
-    flaw("reply", "reply-missing"),
-    flaw("session", "session-state"),
-    flaw("non-action", "act-rejected"),
+    flaw("reply", "reply-missing", "none"),
+    flaw("session", "session-state", "json-syntax:nan"),
+    flaw("non-action", "act-rejected", "rpc-id:null"),
 )
 
 
@@ -124,7 +124,7 @@ def test_the_gravest_finding_comes_first_and_starts_come_last():
 
 
 def test_one_line_says_what_acted_and_what_became_unusable():
-    assert summarize_counts(FLAWS) == "6 findings: 1 acted, 1 unusable, 4 other"
+    assert summarize_counts(FLAWS) == "6 faults: 1 acted, 1 unusable, 4 other"
     assert summarize_counts(replace(each, known=True) for each in FLAWS) == "nothing found"
     assert summarize_counts(()) == "nothing found"
 

@@ -256,7 +256,7 @@ def test_every_rule_that_can_be_broken_has_what_code_scanning_requires() -> None
 
 def test_markdown_tells_findings_who_looked_and_what_was_tried() -> None:
     text = format_markdown(report(flaw(summary="a | b")))
-    assert "**1 new findings**, 0 expected." in text
+    assert "**1 new faults**, 0 expected findings." in text
     assert "## act-rejected: a \\| b" in text
     assert "| strace | off: strace is not installed |" in text
     assert "| framing | after | 7 | 1 | 0 |" in text

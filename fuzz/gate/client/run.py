@@ -245,7 +245,10 @@ class _ClientRun:
 
     def _add_trial(self, flaw: Flaw, played: PlayedAttack) -> Flaw:
         name = trial_of(played)
-        return flaw if name in flaw.trials else replace(flaw, trials=(*flaw.trials, name))
+        if name in flaw.trials:
+            return flaw
+        deviations = (*flaw.deviations, played.attack.name)
+        return replace(flaw, trials=(*flaw.trials, name), deviations=deviations)
 
     def _file_finding(self, played: PlayedAttack, finding: Finding) -> None:
         flaw = self.artifacts.write_finding(played, finding)

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wirefence.fuzz.gate.records import Flaw, Report
+from wirefence.fuzz.gate.report.faults import ReportedFault
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.text import escape_unprintable
 from wirefence.oracles.rules import BY_ID, ORACLE_RULES
 
 __all__ = [
     "SHOWN",
-    "describe_finding",
+    "describe_fault",
     "describe_place",
     "escape_text",
     "explain_rule",
@@ -88,9 +89,11 @@ def escape_text(text: str, hide: Redactor) -> str:
     return "\n".join(escape_unprintable(line) for line in hide.redact_text(text).split("\n"))
 
 
-def describe_finding(flaw: Flaw, report: Report, hide: Redactor) -> str:
-    """Return the summary and details of a finding, line by line."""
-    shown = (f"{name}: {text}" for name, text in list_details(flaw, report, hide))
+def describe_fault(fault: ReportedFault, report: Report, hide: Redactor) -> str:
+    """Return the summary and details of the gravest finding, then each other, line by line."""
+    flaw = fault.title
+    shown = [f"{name}: {text}" for name, text in list_details(flaw, report, hide)]
+    shown += [f"also: {each.describe_line()}" for each in fault.list_lines()]
     return escape_text("\n".join((flaw.finding.summary, *shown)), hide)
 
 

@@ -6,8 +6,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
 from wirefence.fuzz.gate.records import Flaw, Report
+from wirefence.fuzz.gate.report.faults import ReportedFault, group_flaws
 from wirefence.fuzz.gate.report.finding_details import (
-    describe_finding,
+    describe_fault,
     describe_place,
     escape_text,
 )
@@ -17,19 +18,21 @@ __all__ = ["format_junit"]
 
 
 def format_junit(report: Report, hide: Redactor = PATTERNS_ONLY) -> bytes:
-    """Return JUnit XML: a test for each family of trials and place, and one for each finding.
+    """Return JUnit XML: a test for each family of trials and place, and one for each fault.
 
-    New findings are failures; those of the baseline are skipped, with the reason.
+    New faults are failures; findings of the baseline are skipped, with the reason.
     """
+    new = group_flaws(report.flaws, known=False)
     cases = [
         *_attempt_cases(report, hide),
-        *(_finding_case(flaw, report, hide) for flaw in report.flaws),
+        *(_fault_case(fault, report, hide) for fault in new),
+        *(_known_case(flaw, hide) for flaw in report.flaws if flaw.known),
     ]
     cases += _gap_case(report, hide)
     known = sum(flaw.known for flaw in report.flaws)
     counts = {
         "tests": str(len(cases)),
-        "failures": str(len(report.flaws) - known),
+        "failures": str(len(new)),
         "errors": str(int(bool(report.gap))),
         "skipped": str(known),
         "time": f"{report.seconds:.3f}",
@@ -51,20 +54,28 @@ def _attempt_cases(report: Report, hide: Redactor) -> Iterator[ET.Element]:
         yield ET.Element("testcase", {"classname": "wirefence.trials", "name": name, "time": "0"})
 
 
-def _finding_case(flaw: Flaw, report: Report, hide: Redactor) -> ET.Element:
+def _fault_case(fault: ReportedFault, report: Report, hide: Redactor) -> ET.Element:
+    case, flaw = _make_case(fault.title, hide), fault.title
+    message = escape_text(flaw.finding.summary, hide).replace("\n", " ")
+    failure = ET.SubElement(case, "failure", {"message": message, "type": flaw.finding.rule})
+    failure.text = describe_fault(fault, report, hide)
+    return case
+
+
+def _known_case(flaw: Flaw, hide: Redactor) -> ET.Element:
+    case = _make_case(flaw, hide)
+    message = escape_text(flaw.finding.summary, hide).replace("\n", " ")
+    ET.SubElement(case, "skipped", {"message": f"expected by the baseline: {message}"})
+    return case
+
+
+def _make_case(flaw: Flaw, hide: Redactor) -> ET.Element:
     attributes = {
         "classname": f"wirefence.{flaw.finding.oracle}",
         "name": escape_text(f"{flaw.finding.rule}: {flaw.finding.signature}", hide),
         "time": "0",
     }
-    case = ET.Element("testcase", attributes)
-    message = escape_text(flaw.finding.summary, hide).replace("\n", " ")
-    if flaw.known:
-        ET.SubElement(case, "skipped", {"message": f"expected by the baseline: {message}"})
-    else:
-        failure = ET.SubElement(case, "failure", {"message": message, "type": flaw.finding.rule})
-        failure.text = describe_finding(flaw, report, hide)
-    return case
+    return ET.Element("testcase", attributes)
 
 
 def _gap_case(report: Report, hide: Redactor) -> Iterator[ET.Element]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wirefence.fuzz.gate.records import Flaw, Report
+from wirefence.fuzz.gate.report.faults import ReportedFault, group_flaws
 from wirefence.fuzz.gate.report.finding_details import escape_text, list_details
 from wirefence.fuzz.store.redaction import PATTERNS_ONLY, Redactor
 
@@ -13,13 +14,14 @@ __all__ = ["format_markdown"]
 
 def format_markdown(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     """Return a markdown report for people, findings first."""
-    new = sum(not flaw.known for flaw in report.flaws)
+    new = group_flaws(report.flaws, known=False)
+    known = sum(flaw.known for flaw in report.flaws)
     facts = report.facts
     version = f"{facts.name} {facts.release}".strip() or facts.label
     head = [
         f"# Gate: {_escape_markdown(facts.label, hide)}",
         "",
-        f"**{new} new findings**, {len(report.flaws) - new} expected. "
+        f"**{len(new)} new faults**, {known} expected findings. "
         f"{_escape_markdown(version, hide)}, protocol {facts.version}, profile {report.profile}, "
         f"{report.tally.frames:,} frames in {report.tally.processes} processes, "
         f"{report.seconds:.0f} s ({report.reason}).",
@@ -28,8 +30,7 @@ def format_markdown(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
         "",
         *([f"**No pass**: {_escape_markdown(report.gap, hide)}.", ""] if report.gap else []),
     ]
-    fresh = (flaw for flaw in report.flaws if not flaw.known)
-    body = [line for flaw in fresh for line in _finding_section(flaw, report, hide)]
+    body = [line for fault in new for line in _fault_section(fault, report, hide)]
     body += [
         *_baseline_section(report, hide),
         *_recorder_section(report, hide),
@@ -62,12 +63,14 @@ def _finding_title(flaw: Flaw, hide: Redactor) -> str:
     return f"{_escape_markdown(found.rule, hide)}: {_escape_markdown(found.summary, hide)}"
 
 
-def _finding_section(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[str]:
-    yield f"## {_finding_title(flaw, hide)}"
+def _fault_section(fault: ReportedFault, report: Report, hide: Redactor) -> Iterator[str]:
+    yield f"## {_finding_title(fault.title, hide)}"
     yield ""
-    for name, text in list_details(flaw, report, hide):
+    for name, text in list_details(fault.title, report, hide):
         shown = _escape_markdown(text, hide) if name == "rule" else _code_span(text, hide)
         yield f"- {name}: {shown}"
+    for each in fault.list_lines():
+        yield f"- also: {_code_span(each.describe_line(), hide)}"
     yield ""
 
 

@@ -11,9 +11,10 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import quote
 
-from wirefence.fuzz.gate.records import Flaw, Report
+from wirefence.fuzz.gate.records import Report
+from wirefence.fuzz.gate.report.faults import ReportedFault, group_flaws
 from wirefence.fuzz.gate.report.finding_details import (
-    describe_finding,
+    describe_fault,
     escape_text,
     explain_rule,
 )
@@ -28,8 +29,12 @@ _WHOLE = {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 2}
 
 
 def format_sarif(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
-    """Return a SARIF 2.1.0 log with one run; findings of the baseline are suppressed."""
-    rules = list(dict.fromkeys(flaw.finding.rule for flaw in report.flaws))
+    """Return a SARIF 2.1.0 log with one run and a result for each fault.
+
+    Findings of the baseline are suppressed, as faults of their own: a result is one or the other.
+    """
+    faults = [*group_flaws(report.flaws, known=False), *group_flaws(report.flaws, known=True)]
+    rules = list(dict.fromkeys(fault.title.finding.rule for fault in faults))
     driver = {
         "name": "wirefence",
         "version": _own_version(),
@@ -47,7 +52,7 @@ def format_sarif(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
         "tool": {"driver": driver},
         "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
-        "results": [_sarif_result(flaw, rules, report, hide) for flaw in report.flaws],
+        "results": [_sarif_result(fault, rules, report, hide) for fault in faults],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
@@ -72,8 +77,9 @@ def _sarif_rule(rule: str) -> dict[str, object]:
 
 
 def _sarif_result(
-    flaw: Flaw, rules: list[str], report: Report, hide: Redactor
+    fault: ReportedFault, rules: list[str], report: Report, hide: Redactor
 ) -> dict[str, object]:
+    flaw = fault.title
     place = {"artifactLocation": {"uri": _artifact_uri(flaw.path)}, "region": _WHOLE}
     signature = escape_text(flaw.finding.signature, hide)
     digest = hashlib.sha256(signature.encode("utf-8", "replace")).hexdigest()[:16]
@@ -81,7 +87,7 @@ def _sarif_result(
         "ruleId": flaw.finding.rule,
         "ruleIndex": rules.index(flaw.finding.rule),
         "level": "error",
-        "message": {"text": describe_finding(flaw, report, hide)},
+        "message": {"text": describe_fault(fault, report, hide)},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {
             "primaryLocationLineHash": f"{digest}:1",

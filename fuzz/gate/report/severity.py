@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wirefence.fuzz.gate.records import Flaw
+from wirefence.fuzz.gate.report.faults import group_flaws
 from wirefence.fuzz.gate.server.startup import variant_of
 from wirefence.fuzz.gate.server.verdicts import ACTING
 from wirefence.oracles.replies import UNUSABLE
@@ -35,17 +36,17 @@ def _severity_key(flaw: Flaw) -> tuple[int, bool]:
 
 
 def summarize_counts(flaws: Iterable[Flaw]) -> str:
-    """Return the counts of new findings: acted, unusable, other.
+    """Return the counts of new faults, each by its gravest finding: acted, unusable, other.
 
     A client acts where it accepts what it must reject. Starts never count as acted or unusable:
     nothing bad was sent.
     """
-    new = [flaw for flaw in flaws if not flaw.known]
+    new = [fault.title for fault in group_flaws(tuple(flaws), known=False)]
     if not new:
         return "nothing found"
     acted = sum(f.finding.rule in ACTING or f.finding.oracle == "client" for f in new)
     unusable = sum(flaw.finding.rule in UNUSABLE and not variant_of(flaw.finding) for flaw in new)
     other = len(new) - acted - unusable
     counts = ((acted, "acted"), (unusable, "unusable"), (other, "other"))
-    total = "1 finding" if len(new) == 1 else f"{len(new)} findings"
+    total = "1 fault" if len(new) == 1 else f"{len(new)} faults"
     return f"{total}: {', '.join(f'{number} {name}' for number, name in counts)}"

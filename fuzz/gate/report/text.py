@@ -21,6 +21,7 @@ from wirefence.fuzz.gate.records import (
     Report,
     RunStarted,
 )
+from wirefence.fuzz.gate.report.faults import ReportedFault, group_flaws, list_crash_lines
 from wirefence.fuzz.gate.report.finding_details import (
     SHOWN,
     explain_rule,
@@ -86,8 +87,8 @@ def decide_verdict(report: Report) -> str:
 def format_table(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     """Return the report for people: verdict, findings, trials, and effect recorders."""
     lines = [*_verdict_lines(report), ""]
-    for number, flaw in enumerate((flaw for flaw in report.flaws if not flaw.known), 1):
-        lines += [*_finding_lines(number, flaw, report, hide), ""]
+    for number, fault in enumerate(group_flaws(report.flaws, known=False), 1):
+        lines += [*_fault_lines(number, fault, report, hide), ""]
     known = [f"  {_finding_title(flaw)}" for flaw in report.flaws if flaw.known]
     if known:
         lines += ["In the baseline:", *known, ""]
@@ -120,10 +121,14 @@ def _verdict_lines(report: Report) -> Iterator[str]:
         yield escape_unprintable(f"tool called: {called}")
 
 
-def _finding_lines(number: int, flaw: Flaw, report: Report, hide: Redactor) -> Iterator[str]:
-    yield f"{number}. {_finding_title(flaw)}"
-    for name, text in list_details(flaw, report, hide):
+def _fault_lines(
+    number: int, fault: ReportedFault, report: Report, hide: Redactor
+) -> Iterator[str]:
+    yield f"{number}. {_finding_title(fault.title)}"
+    for name, text in list_details(fault.title, report, hide):
         yield escape_unprintable(f"   {name:<11} {text}")
+    for each in fault.list_lines():
+        yield escape_unprintable(f"   {'also':<11} {each.describe_line()}")
 
 
 def _attempt_lines(report: Report) -> Iterator[str]:
@@ -182,6 +187,10 @@ def format_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
         "gap": report.gap,
         "seconds": round(report.seconds, 3),
         "new": sum(not flaw.known for flaw in report.flaws),
+        "faults": [
+            {"name": each.name, "signatures": [flaw.finding.signature for flaw in each.flaws]}
+            for each in group_flaws(report.flaws)
+        ],
         "findings": [_finding_as_dict(flaw, hide) for flaw in report.flaws],
         "attempts": [
             {"family": family, "place": place, **asdict(each)}
@@ -207,6 +216,7 @@ def _finding_as_dict(flaw: Flaw, hide: Redactor) -> dict[str, object]:
         "broken": find_broken_rule(flaw),
         "source": explain_rule(find_broken_rule(flaw))[1],
         "trials": list(flaw.trials),
+        "sent": [asdict(each) for each in list_crash_lines(flaw)],
         "place": flaw.place,
         "known": flaw.known,
         "sent_hex": hide.redact_bytes(join_sent_bytes(flaw))[:SHOWN].hex(),

@@ -21,6 +21,8 @@ from wirefence.fuzz.gate.trials.messages import (
     tokens_in,
 )
 from wirefence.oracles.crash_names import find_last_error
+from wirefence.oracles.deviation_table import NONE
+from wirefence.oracles.deviations import find_deviation
 from wirefence.oracles.evidence import (
     Act,
     Answer,
@@ -29,6 +31,7 @@ from wirefence.oracles.evidence import (
     Reply,
     has_succeeded,
     is_owed,
+    is_rejected,
     list_responses,
 )
 from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
@@ -40,7 +43,7 @@ from wirefence.strategies.records import Version
 from wirefence.targets.effects.counting import Kind, count_effects, count_surplus
 from wirefence.targets.effects.records import Observed
 
-__all__ = ["build_evidence", "list_unnamed", "list_unnamed_acts"]
+__all__ = ["build_evidence", "find_trial_deviation", "list_unnamed", "list_unnamed_acts"]
 
 _RICHER = frozenset({"tool-arguments", "tool-unknown-argument"})
 """Rules whose verdicts do not count where the tool's own schema is richer than the judge's."""
@@ -62,6 +65,15 @@ def build_evidence(
     effects are counted only where they carry a name.
     """
     return _Builder(prepared, seen, facts, control).build()
+
+
+def find_trial_deviation(prepared: PreparedTrial) -> str:
+    """Return what is wrong with the first bad frame of a trial; ``none`` for a good session."""
+    bad = [frame for frame in prepared.judgement.frames if frame.rule]
+    first = next(filter(is_rejected, bad), bad[0] if bad else None)
+    if first is None:
+        return NONE
+    return find_deviation(prepared.trial.case.data, first, prepared.contract)
 
 
 class _Builder:

@@ -179,6 +179,18 @@ class DiesOfBadJson(Strict):
         return super().line(line)
 
 
+class DiesOfSyntax(Strict):
+    """One check for all that is no JSON, and one way to die of it."""
+
+    lines = 0
+
+    def silent(self, out: bytes) -> bytes:
+        self.lines += 1
+        if b"-32700" in out:
+            sys.exit(f"line {self.lines}: no JSON")
+        return super().silent(out)
+
+
 class RuinsItself(Strict):
     """Keeps what it could not read where its next start reads it, and dies of that."""
 
@@ -312,7 +324,11 @@ FAULTS = {kind.__name__: kind for kind in Strict.__subclasses__()} | {"Strict": 
 
 def main() -> int:
     kind = FAULTS[sys.argv[2]] if len(sys.argv) > 2 else Strict
-    server = kind(Path(sys.argv[1]))
+    return serve(kind(Path(sys.argv[1])))
+
+
+def serve(server: Strict) -> int:
+    """Read stdin until it ends, and return the exit status."""
     write(server.start())
     while data := os.read(0, 65_536):
         write(server.feed(data))
