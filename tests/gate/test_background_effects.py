@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from wirefence.fuzz.gate.records import Observation
+from wirefence.fuzz.gate.server.evidence import list_unnamed
 from wirefence.fuzz.gate.server.fresh import prepare_trial
-from wirefence.fuzz.gate.server.verdicts import judge_trial, list_unnamed
+from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.targets.effects.counting import count_effects
 from wirefence.targets.effects.records import Observed
 
