@@ -1,7 +1,9 @@
 """The token tree of an input, as offsets into its bytes.
 
 An edit of a tree replaces the bytes between two offsets, so no tree is built or written. A corpus
-input is parsed once, and each mutation of it costs two slices.
+input is parsed once, and each mutation of it costs two slices. The shrinker's tree
+(``fuzz/shrink/json_tree.py``) has a node for each token instead: an edit needs lists of one kind,
+and making nodes first would take a third of the mutations per second.
 """
 
 from __future__ import annotations
