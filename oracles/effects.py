@@ -20,8 +20,8 @@ def check_acts(evidence: Evidence) -> Iterator[Finding]:
     for act in evidence.acts:
         if evidence.is_ambiguous(act.owner) or _is_state(evidence, act):
             continue
-        effect, about = _name_effect(evidence, act)
-        yield evidence.make_finding("non-action", effect, act.owner, f"{act.text}{about}", act.raw)
+        effect, frame, why = _name_effect(evidence, act)
+        yield evidence.make_finding("non-action", effect, frame, f"{act.text}{why}", act.raw)
     for owed in evidence.owed:
         if owed.lost:
             yield evidence.make_finding("non-action", "act-missing", owed.frame, owed.lost)
@@ -35,23 +35,25 @@ def _is_state(evidence: Evidence, act: Act) -> bool:
     return not any(each.fault == "altered" for each in control.acts)
 
 
-def _name_effect(evidence: Evidence, act: Act) -> tuple[str, str]:
-    """Return the effect, and what to say of the frame that it belongs to."""
+def _name_effect(evidence: Evidence, act: Act) -> tuple[str, FrameVerdict | None, str]:
+    """Return the effect, the frame or member of a batch that it is about, and what to say of it."""
     kind = f":{act.kind}" if act.kind else ""
-    if act.fault:
-        return f"act-{act.fault}{kind}", ""
     frame = act.owner
+    if act.fault:
+        # Of a batch, the call is a member in which nothing is wrong, whatever the others are.
+        sound = act.fault != "unfounded" and frame is not None and frame.accepted
+        return f"act-{act.fault}{kind}", None if sound else frame, ""
     if frame is None:
-        return f"act-unfounded{kind}", ""
+        return f"act-unfounded{kind}", None, ""
     if frame.rule == "life-closed":
-        return "act-after-close", " for a frame after the close"
+        return "act-after-close", frame, " for a frame after the close"
     for each in (frame, *frame.members):  # of a batch, a member: the rest of it was granted
         if each.layer in ("identity", "authorization"):
             how = ":denied" if _was_denied(evidence, each) else ""
-            return f"act-unauthorized{how}", f" for a frame that breaks {each.rule}"
+            return f"act-unauthorized{how}", each, f" for a frame that breaks {each.rule}"
     if frame.rule:
-        return "act-rejected", f" for a frame that breaks {frame.rule}"
-    return "act-rejected", " for text within an accepted frame"
+        return "act-rejected", frame, f" for a frame that breaks {frame.rule}"
+    return "act-rejected", frame, " for text within an accepted frame"
 
 
 def _was_denied(evidence: Evidence, frame: FrameVerdict) -> bool:

@@ -137,7 +137,7 @@ class Evidence:
     waived: frozenset[str] = frozenset()
     results: dict[object, Reply] = field(default_factory=dict)
     control: Evidence | None = None
-    _deviations: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
+    _deviations: dict[object, str] = field(default_factory=dict, compare=False, repr=False)
 
     def deviation_of(self, frame: FrameVerdict | None) -> str:
         """Return what is wrong with a frame; of one after the close, with what closed it."""
@@ -145,10 +145,11 @@ class Evidence:
             return NONE
         if frame.rule == "life-closed":
             return self.deviation_of(next((each for each in self.frames if each.closes), None))
-        found = self._deviations.get(frame.start)
+        key = frame.start, frame.rule, frame.ids  # the members of a batch start where it does
+        found = self._deviations.get(key)
         if found is None:
             found = find_deviation(self.data, frame, self.contract)
-            self._deviations[frame.start] = found
+            self._deviations[key] = found
         return found
 
     def find_cause(self, frame: FrameVerdict | None) -> FrameVerdict | None:

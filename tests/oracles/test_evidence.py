@@ -253,3 +253,47 @@ def test_errors_with_a_null_id_are_usual_where_the_control_session_has_them_as_w
         assert [each.signature for each in found if each.oracle == "reply"] == [
             f"t|reply-id:null|{deviation}"
         ]
+
+
+IN_BATCH = Lines("2025-03-26")
+MIXED = b"[%b,%b,%b]\n" % (
+    IN_BATCH.call(1, action="good")[:-1],
+    IN_BATCH.call(2, "nothing", action="odd")[:-1],
+    IN_BATCH.call(3, "admin_reset", action="admin")[:-1],
+)
+
+
+def judge_batch(out: bytes, *effects: tuple[str, str]) -> set[str]:
+    data = IN_BATCH.opened() + MIXED
+    ran = tuple(Effect(tool, {"action": action}, len(data)) for tool, action in effects)
+    opened = result(0, protocolVersion="2025-03-26")
+    found = judge_trace(data, Trace("t", opened + out, ran), Contract("2025-03-26"))
+    return {each.signature for each in found}
+
+
+def answer(*replies: bytes) -> bytes:
+    return b"[" + b",".join(each[:-1] for each in replies) + b"]\n"
+
+
+GOOD, ODD, ADMIN = result(1, content=[]), error(2, -32602), error(3, -32003)
+
+
+def test_each_member_of_a_batch_has_the_deviation_of_its_own() -> None:
+    ran = ("record", "good")
+    assert judge_batch(answer(GOOD, ODD, ADMIN), ran) == set()
+    done = [result(name, content=[]) for name in (2, 3)]
+    assert judge_batch(answer(GOOD, *done), ran) == {
+        *("t|reply-code:result|tool-unknown:other", "t|reply-code:result|authz-denied:no-token"),
+    }
+    assert judge_batch(answer(error(1, -32603), ODD, ADMIN), ran) == {"t|reply-code:refused|none"}
+    assert judge_batch(answer(GOOD, ODD, error(3, -1)), ran) == {
+        "t|reply-code|authz-denied:no-token"
+    }
+
+
+def test_what_a_member_of_a_batch_did_is_about_that_member() -> None:
+    out, ran = answer(GOOD, ODD, ADMIN), ("record", "good")
+    assert judge_batch(out, ran, ran) == {"t|act-twice|none"}
+    assert judge_batch(out, ran, ("admin_reset", "admin")) == {
+        "t|act-unauthorized:denied|authz-denied:no-token"
+    }
