@@ -26,7 +26,8 @@ from wirefence.fuzz.processes.child import make_early_death_error, start_childre
 from wirefence.fuzz.processes.hang_detector import HangTimer
 from wirefence.fuzz.processes.supervisor import Child, Ended, kill_children, poll_children
 from wirefence.fuzz.store.store import Store
-from wirefence.oracles.records import Finding, make_finding
+from wirefence.oracles.liveness import make_death, make_hang
+from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case
 from wirefence.targets.command.memory import peak_of_group
 from wirefence.targets.parsers.configs import library_versions
@@ -274,7 +275,5 @@ class _WorkerPool:
         names = self.plan.targets
         name = names[0] if len(names) == 1 else "process"
         if ended.hung:
-            summary = f"the case did not end within {self.budget.patience:g} s"
-            return make_finding("liveness", "live-hang", name, "process", summary)
-        summary = f"the process died ({ended.how})"
-        return make_finding("liveness", "live-crash", name, ended.how, summary)
+            return make_hang(name, self.budget.patience)
+        return make_death(name, ended.how)

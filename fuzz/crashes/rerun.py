@@ -32,7 +32,8 @@ from wirefence.fuzz.processes.supervisor import (
 )
 from wirefence.fuzz.store.metadata import Metadata
 from wirefence.fuzz.store.scan import Entry
-from wirefence.oracles.records import Finding, make_finding
+from wirefence.oracles.liveness import make_death, make_hang
+from wirefence.oracles.records import Finding
 from wirefence.strategies.contract import Profile
 from wirefence.strategies.records import Case
 from wirefence.targets.command.records import Launch
@@ -170,10 +171,8 @@ class CaseRunners:
             raise make_early_death_error(ended.how)
         name = self.subject.target
         if ended.hung:
-            summary = f"the case did not end within {self.patience:g} s"
-            return make_finding("liveness", "live-hang", name, "process", summary)
-        summary = f"the process died ({ended.how})"
-        return make_finding("liveness", "live-crash", name, ended.how, summary)
+            return make_hang(name, self.patience)
+        return make_death(name, ended.how)
 
 
 def _run_worker(subject: Subject, pipe: Connection) -> None:

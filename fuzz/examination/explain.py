@@ -24,7 +24,8 @@ from wirefence.fuzz.processes.supervisor import Child, Ended
 from wirefence.fuzz.text import escape_unprintable
 from wirefence.oracles.agreement import Reading, effect_of
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.records import Finding, FrameVerdict, make_finding
+from wirefence.oracles.liveness import make_death, make_hang
+from wirefence.oracles.records import Finding, FrameVerdict
 from wirefence.oracles.rules import BY_ID
 from wirefence.oracles.session import judge_session
 from wirefence.oracles.traits import find_traits, groups_of
@@ -114,8 +115,8 @@ def explain_in_child(
     if isinstance(said, Explanation):
         return said
     if said.hung:
-        return _explain_death(case, "live-hang", f"the case did not end within {patience:g} s")
-    return _explain_death(case, "live-crash", f"the process died ({said.how})")
+        return _explain_death(case, make_hang("process", patience))
+    return _explain_death(case, make_death("process", said.how))
 
 
 def _explain_and_send(case: Case, examiner: Examiner, pipe: Connection) -> None:
@@ -124,10 +125,9 @@ def _explain_and_send(case: Case, examiner: Examiner, pipe: Connection) -> None:
         pipe.send(explain_case(case, examiner, lambda: pipe.send(ChildStarted())))
 
 
-def _explain_death(case: Case, rule: str, summary: str) -> Explanation:
+def _explain_death(case: Case, gone: Finding) -> Explanation:
     """Return the judge's verdicts and a finding for a case that killed or hung its process."""
     documents = [_describe_document(raw, ()) for raw in islice(_split_documents(case), MOST)]
-    gone = make_finding("liveness", rule, "process", "", summary)
     return _build_explanation(case, Examiner((), ()), documents, [], [gone])
 
 

@@ -73,7 +73,7 @@ def test_system_exit_in_feed_is_a_finding_without_a_new_process(hostile: Path) -
 def test_a_hang_is_ended_after_the_patience_and_the_campaign_goes_on(hostile: Path) -> None:
     budget = Budget(cases=2, patience=2.0)
     events = run("hostile:hangs", hostile / "out", budget, given=[POISON, GOOD])
-    assert signatures(events) == ["hostile:hangs|live-hang|process"]
+    assert signatures(events) == ["hostile:hangs|live-hang:process|none"]
     assert events[-1].tally.cases == 3
 
 
@@ -99,7 +99,7 @@ def test_a_target_that_always_hangs_is_given_up_sooner(
     monkeypatch.setattr("wirefence.fuzz.campaign.campaign._MAX_DEATHS_WITH_HANG", 2)
     budget = Budget(cases=10_000, patience=1.0)
     events = run("hostile:hangs_always", hostile / "out", budget)
-    assert signatures(events) == ["hostile:hangs_always|live-hang|process"]
+    assert signatures(events) == ["hostile:hangs_always|live-hang:process|none"]
     assert events[-1].reason == "hopeless"
 
 

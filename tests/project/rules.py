@@ -45,11 +45,6 @@ GATE_LAYERS = (
 )
 """The same within ``fuzz/gate``."""
 
-MAKES_FINDINGS = (
-    *("fuzz/campaign/campaign.py", "fuzz/crashes/rerun.py", "fuzz/examination/explain.py"),
-)
-"""Modules that still name a death by themselves, until one supervisor of processes does it."""
-
 ENTRY_POINTS = re.compile(r"fuzz_\w+")
 """libFuzzer targets: they import the coverage layer only, and nothing imports them."""
 
@@ -188,7 +183,7 @@ def findings_made_elsewhere(root: Path) -> list[str]:
     found = []
     for module, path in modules(root):
         name = str(path.relative_to(root))
-        if within(module, ("wirefence.oracles",)) or name in MAKES_FINDINGS:
+        if within(module, ("wirefence.oracles",)):
             continue
         found += [
             f"{name}:{node.lineno} makes a finding"

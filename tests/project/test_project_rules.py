@@ -184,11 +184,6 @@ def test_a_finding_may_be_made_in_the_oracles_and_passed_on_elsewhere(tmp_path):
     assert rules.findings_made_elsewhere(tmp_path) == []
 
 
-def test_modules_that_make_findings_still_do():
-    for name in rules.MAKES_FINDINGS:
-        assert "make_finding(" in (ROOT / name).read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     "trace",
     [
