@@ -44,14 +44,13 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("frame-cr", "line-end", "white-space", "a CR before the LF"),
     ("frame-cr", "separator", "separator", "a CR with a whole object on one side of it"),
     ("frame-cr", "in-string", "in-string", "a CR inside a string"),
-    ("frame-cr", "white-space", "white-space", "a CR between tokens"),
+    ("frame-cr", "white-space", "white-space", "a CR between tokens, or before the first"),
     ("frame-unterminated", "whole", "whole", "a whole object without LF at the end of stdin"),
     ("frame-unterminated", "part", "part", "a part of a text at the end of stdin"),
     ("rpc-not-object", "null", "", "null"),
     ("rpc-not-object", "boolean", "", "true or false"),
     ("rpc-not-object", "number", "", "a number"),
     ("rpc-not-object", "string", "", "a string"),
-    ("rpc-not-object", "array", "", "an array"),
     ("rpc-batch", "other-version", "other-version", "a batch in a version without batches"),
     ("rpc-batch", "empty", "empty", "an empty batch"),
     ("rpc-batch", "initialize", "initialize", "initialize within a batch"),
@@ -134,13 +133,13 @@ _EARLIER = ("surrogate-bytes", "bom", "invalid-utf8", "empty")
 
 _DOCUMENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("utf8-bom", ("bom",)),
-    ("utf8-invalid", ("surrogate-bytes", "utf16-or-utf32", "invalid-utf8")),
+    ("utf8-invalid", ("utf16-or-utf32", "surrogate-bytes", "invalid-utf8")),
     ("json-syntax", tuple(name for name, trait in TRAITS.items() if not trait.valid and name not in _EARLIER)),
     ("json-depth", ("depth",)),
     ("json-duplicate-name", ("dup-escaped", "duplicate-name")),
     ("json-lone-surrogate", ("surrogate-key", "lone-hi", "lone-lo")),
-    ("json-integer-range", ("int-310d", "int>=10^20", "int>=2^64", "int>=2^63", "int<-2^63", "int>2^53", "int-4301d")),
-    ("json-number-range", ("overflow-exp", "underflow", "fraction-4301d", "zero-huge-exp")),
+    ("json-integer-range", ("int-310d", "int>=10^20", "int>=2^64", "int>=2^63", "int<-2^63", "int>2^53")),
+    ("json-number-range", ("overflow-exp", "underflow")),
     ("json-number-length", ("int-4301d", "fraction-4301d", "number-1001c")),
 )
 """Rules about documents, and the traits by which they are broken."""
@@ -152,17 +151,26 @@ _WHOLE_RULE = frozenset(
 """Rules about documents that a reader keeps or breaks as a whole."""
 
 
-_ALIKE = {"nan": "non-finite", "infinity": "non-finite"}
+_ALIKE = {
+    "nan": "non-finite",
+    "infinity": "non-finite",
+    "unclosed": "unclosed",
+    "unclosed-string": "unclosed",
+}
 """Traits of different groups that a reader takes for one reason."""
+
+
+def _name_leniency(rule: str, trait: str) -> str:
+    if rule in _WHOLE_RULE:
+        return rule
+    group = TRAITS[trait].group
+    # Quirks have one group for all that is otherwise no JSON; readers take it one by one.
+    return f"{rule}:{_ALIKE.get(trait, trait if group == 'syntax' else group)}"
 
 
 def _list_deviations() -> list[Deviation]:
     found = [
-        Deviation(
-            f"{rule}:{name}",
-            rule if rule in _WHOLE_RULE else f"{rule}:{_ALIKE.get(name, TRAITS[name].group)}",
-            TRAITS[name].meaning,
-        )
+        Deviation(f"{rule}:{name}", _name_leniency(rule, name), TRAITS[name].meaning)
         for rule, names in _DOCUMENTS
         for name in names
     ]

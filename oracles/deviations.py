@@ -14,6 +14,7 @@ from wirefence.oracles.deviation_table import DEVIATIONS, NONE
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.message import find_mcp_fault, is_integer
 from wirefence.oracles.records import FrameVerdict
+from wirefence.oracles.syntax_faults import name_syntax_fault
 from wirefence.oracles.tools import fits_argument
 from wirefence.oracles.traits import find_traits
 from wirefence.strategies.contract import Contract, Tool
@@ -23,9 +24,11 @@ __all__ = ["find_deviation"]
 _SPACE = b" \t\r\n"
 _MEMBERS = ("jsonrpc", "id", "method", "params", "result", "error")
 _PARAMS = ("name", "arguments", "_meta", "task", "inputResponses", "requestState")
-_BLANK = "".join(map(chr, (*range(33), 0x7F, 0x85, 0xA0, 0x2028, 0x2029, 0x3000, 0xFEFF)))
 _ID = re.compile(rb'"id"[ \t\r\n]*:[ \t\r\n]*(-?[0-9][0-9.eE+-]*)')
 _TOKEN = "wirefence/token"  # noqa: S105 - the name of a member, not a secret
+_NAME_OR_BRACKET = re.compile(
+    rb'"((?:[^"\\]|\\.)*)"(?=[ \t\r\n]*:)|"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL
+)
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 
 _Message = dict[str, Any]
@@ -38,6 +41,9 @@ def find_deviation(data: bytes, frame: FrameVerdict, contract: Contract) -> str:
     ``contract`` holds the terms by which ``frame`` was judged. A batch that is accepted has the
     deviation of its first member that is refused.
     """
+    if frame.rule == "frame-too-long":
+        ended = data.endswith(b"\n", frame.start, frame.end)
+        return f"{frame.rule}:{'whole-line' if ended else 'no-line-feed'}"
     raw = data[frame.start : frame.end].removesuffix(b"\n")
     if not frame.rule:
         bad = next((each for each in frame.members if each.rule), None)
@@ -63,17 +69,30 @@ def _find_member(raw: bytes, frame: FrameVerdict) -> Any:
 
 def _name_document(rule: str, raw: bytes) -> str:
     """Return the first trait by which a document breaks a rule of the layers utf8 and json."""
+    if rule == "json-syntax":
+        return name_syntax_fault(raw, judge_document(raw, profile="spec").at)
+    if rule == "json-duplicate-name":
+        return _name_duplicate(raw, judge_document(raw).at)
     traits = find_traits(raw)
     names = _TRAITS_OF[rule]
-    if "trailing" in traits and not _ends_in_space(raw):
-        return "trailing"  # whatever stands behind the value was not read
     return next((name for name in names if name in traits), names[-1])
 
 
-def _ends_in_space(raw: bytes) -> bool:
-    """Whether behind the value of a document stands nothing but what may be taken for space."""
-    rest = raw[judge_document(raw, profile="spec").at :]
-    return not rest.decode("utf-8", "replace").strip(_BLANK)
+def _name_duplicate(raw: bytes, at: int) -> str:
+    """Return whether a name is spelled as it was before.
+
+    ``at`` is the offset behind the opening quote of the name that an object has already.
+    """
+    names: list[set[bytes]] = []
+    for match in _NAME_OR_BRACKET.finditer(raw, 0, at - 1):
+        if match[1] is not None and names:
+            names[-1].add(match[1])
+        elif match[0] in (b"{", b"["):
+            names.append(set())
+        elif match[0] in (b"}", b"]"):
+            names.pop()
+    again = _NAME_OR_BRACKET.match(raw, at - 1)
+    return "duplicate-name" if again and again[1] in names[-1] else "dup-escaped"
 
 
 def _list_traits() -> dict[str, tuple[str, ...]]:
@@ -102,14 +121,10 @@ def _name_empty(raw: bytes, _message: object, _contract: Contract) -> str:
     return "white-space" if raw else "no-bytes"
 
 
-def _name_too_long(raw: bytes, _message: object, _contract: Contract) -> str:
-    return "whole-line" if judge_document(raw, profile="spec").accepted else "no-line-feed"
-
-
 def _name_cr(raw: bytes, _message: object, _contract: Contract) -> str:
-    pieces = raw.split(b"\r")
-    if not any(pieces[1:]) and pieces[0]:
-        return "line-end"
+    pieces = [piece for piece in raw.split(b"\r") if piece.strip(_SPACE)]
+    if len(pieces) < 2:
+        return "line-end" if raw.endswith(b"\r") else "white-space"
     if any(_is_object(piece) for piece in pieces):
         return "separator"
     inside = any(b"\r" in match[0] for match in _STRING.finditer(raw))
@@ -253,7 +268,6 @@ def _name_only(rule: str) -> _Namer:
 
 _NAMERS: dict[str, _Namer] = {
     "frame-empty": _name_empty,
-    "frame-too-long": _name_too_long,
     "frame-cr": _name_cr,
     "frame-unterminated": _name_unterminated,
     "rpc-not-object": _name_value,

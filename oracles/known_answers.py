@@ -135,7 +135,11 @@ TRAITS_OF: dict[bytes, str] = {
     b'"\\n"': "escape", b"": "empty", b"[1": "unclosed", b"{}{}": "trailing",
     b"1e300": "float>=1e300", b"1e-300": "float<=1e-300", b"0e5": "zero-float",
     b"1e-05": "padded-exponent", b"1e-0": "neg-zero-exponent", b"1e5": "exponent",
-    b"2.00000000000000000": "long-fraction", b"2.5": "fraction", b"[1}": "syntax",
+    b"2.00000000000000000": "long-fraction", b"2.5": "fraction", b"[1}": "wrong-bracket",
+    b'["a': "unclosed-string", b"{a:1}": "unquoted-name", b'{"a"1}': "missing-colon",
+    b"[1 2]": "missing-comma", b"[1,,2]": "missing-value", b"[True]": "literal-case",
+    b"[1_000]": "digit-separator", b"[\xef\xbc\x91]": "other-digit", b"[\xe3\x80\x801]": "unicode-space",
+    b"[None]": "unknown-word", b"INFO: ready": "foreign-text", b"[<]": "syntax",
 }  # fmt: skip
 """For each text one of its traits, by which differences of parsers are named."""
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.records import Verdict
+from wirefence.oracles.syntax_faults import name_syntax_fault
 
 __all__ = [
     "PLAIN",
@@ -125,6 +126,18 @@ _TABLE: tuple[tuple[str, str, bool, str], ...] = (
     ("exponent", "float", True, "an exponent"),
     ("long-fraction", "long-fraction", True, "a fraction with more digits than binary64 can tell apart"),
     ("fraction", "float", True, "a fraction"),
+    ("wrong-bracket", "syntax", False, "a closing bracket of the other kind, or one too many"),
+    ("unclosed-string", "syntax", False, "a string that ends before its closing quote"),
+    ("unquoted-name", "syntax", False, "a name without quotes"),
+    ("missing-colon", "syntax", False, "a name without a colon behind it"),
+    ("missing-comma", "syntax", False, "two values or members without a comma between them"),
+    ("missing-value", "syntax", False, "a comma or colon without a value, or two commas"),
+    ("literal-case", "syntax", False, "true, false or null in other letters"),
+    ("digit-separator", "syntax", False, "an underscore between the digits of a number"),
+    ("other-digit", "syntax", False, "a digit beyond ASCII"),
+    ("unicode-space", "syntax", False, "white space or a mark of Unicode that few readers take for space"),
+    ("unknown-word", "syntax", False, "a word that JSON does not have"),
+    ("foreign-text", "syntax", False, "text that begins like no JSON value"),
     ("syntax", "syntax", False, "another break of the grammar"),
 )
 # fmt: on
@@ -266,7 +279,7 @@ def _scan_document(raw: bytes) -> frozenset[str]:
         found.update(_find_string_traits(parts, duplicates=spec.duplicates))
     found.update(_find_byte_traits(raw, outside))
     if spec.rule == "json-syntax":
-        found.add(_name_syntax_fault(raw, spec))
+        found.update(_find_syntax_traits(raw, spec))
     elif spec.rule == "utf8-invalid":
         found.add("invalid-utf8")
     return frozenset(found)
@@ -448,7 +461,15 @@ def _is_deep(outside: bytes) -> bool:
     return max(accumulate(memoryview(steps).cast("b"))) > _DEPTH
 
 
-def _name_syntax_fault(raw: bytes, spec: Verdict) -> str:
+def _find_syntax_traits(raw: bytes, spec: Verdict) -> Iterator[str]:
+    name = _name_place(raw, spec)
+    yield name
+    if name == "syntax" and TRAITS[fault := name_syntax_fault(raw, spec.at)].group == name:
+        yield fault
+
+
+def _name_place(raw: bytes, spec: Verdict) -> str:
+    """Return whether a document breaks off, goes on behind its value, or is broken within."""
     if spec.at >= len(raw.rstrip(b" \t\r\n")):
         return "unclosed"
     head = raw[: spec.at].strip(b" \t\r\n")

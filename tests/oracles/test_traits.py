@@ -98,6 +98,18 @@ PAIRS: dict[str, tuple[bytes, bytes]] = {
     "exponent": (b"1E5", b'"1E5"'),
     "long-fraction": (b"2.0000000000000000", b"2.000000000000000"),
     "fraction": (b"2.5", b"25"),
+    "wrong-bracket": (b"[1}", b"[1]]"),
+    "unclosed-string": (b'["a', b'["a"'),
+    "unquoted-name": (b"{a:1}", b"[a:1]"),
+    "missing-colon": (b'{"a"1}', b'{"a":1}'),
+    "missing-comma": (b"[1 2]", b"1 2"),
+    "missing-value": (b"[1,,2]", b"[1,]"),
+    "literal-case": (b"[True]", b"[true]"),
+    "digit-separator": (b"[1_000]", b"[_1]"),
+    "other-digit": (b"[\xef\xbc\x91]", b"[\xef\xbc\xa1]"),
+    "unicode-space": (b"[\xe3\x80\x801]", b"[\xc2\xa01]"),
+    "unknown-word": (b"[None]", b"[TRUE]"),
+    "foreign-text": (b"INFO: ready", b"[INFO]"),
     "syntax": (b"[1}", b"[1]]"),
 }
 """For each trait a document that has it, and one near that has not."""
