@@ -36,25 +36,57 @@ BANNERS: tuple[tuple[str, bytes, str], ...] = (
     ("anti-hijacking", b")]}',\n", "prefix of JSON endpoints against script inclusion"),
 )
 
+_LINES: dict[str, tuple[str, ...]] = {
+    "structlog": ("rpc-version:absent",),
+    "ansi": ("json-syntax:control-character",),
+    "content-length": (
+        *("json-syntax:foreign-text", "frame-cr:line-end", "frame-empty:white-space"),
+    ),
+}
+"""Deviations of the text alone on its line, where it is not plain text."""
+_HEADS = {"structlog": "json-syntax:trailing", "ansi": "json-syntax:control-character"}
+"""The same of the text with a message behind it."""
+
 
 def _around(name: str, text: bytes, origin: str) -> tuple[Operator, ...]:
     plain = name.replace("-", " ")
+    line = _LINES.get(name, ("json-syntax:foreign-text",))
+    head = _HEADS.get(name, "json-syntax:foreign-text")
     flat = text.replace(b"\r\n", b" ").replace(b"\n", b" ")
 
     @rewrite(
-        f"banner-{name}-own-line", "banner", "reject", f"{plain} on its own line around it", origin
+        f"banner-{name}-own-line",
+        "banner",
+        "reject",
+        f"{plain} on its own line around it",
+        origin,
+        deviations=("none", *line),
     )
     def own_line(source: Source, scene: Scene) -> bytes | None:
-        line = text.removesuffix(b"\n") + b"\n"
+        added = text.removesuffix(b"\n") + b"\n"
         frame = scene.body + b"\n"
-        return frame + line if source.chance(1, 2) else line + frame
+        return frame + added if source.chance(1, 2) else added + frame
 
-    @rewrite(f"banner-{name}-before", "banner", "reject", f"{plain} before it on its line", origin)
+    @rewrite(
+        f"banner-{name}-before",
+        "banner",
+        "reject",
+        f"{plain} before it on its line",
+        origin,
+        deviations=(head,),
+    )
     def before(source: Source, scene: Scene) -> bytes | None:
         del source
         return flat + scene.body + b"\n"
 
-    @rewrite(f"banner-{name}-after", "banner", "reject", f"{plain} after it on its line", origin)
+    @rewrite(
+        f"banner-{name}-after",
+        "banner",
+        "reject",
+        f"{plain} after it on its line",
+        origin,
+        deviations=("json-syntax:trailing",),
+    )
     def after(source: Source, scene: Scene) -> bytes | None:
         del source
         return scene.body + flat + b"\n"
@@ -62,4 +94,22 @@ def _around(name: str, text: bytes, origin: str) -> tuple[Operator, ...]:
     return own_line, before, after
 
 
-OPERATORS: tuple[Operator, ...] = tuple(operator for row in BANNERS for operator in _around(*row))
+@rewrite(
+    "banner-value-own-line",
+    "banner",
+    "reject",
+    "a JSON value that is no object, on a line before it",
+    "console.log() of a result",
+    deviations=(
+        *(f"rpc-not-object:{kind}" for kind in ("null", "boolean", "number", "string")),
+        "none",
+    ),
+)
+def _value(source: Source, scene: Scene) -> bytes:
+    return source.choice((b"true", b"0", b'"ready"', b"null")) + b"\n" + scene.frame.raw
+
+
+OPERATORS: tuple[Operator, ...] = (
+    *(operator for row in BANNERS for operator in _around(*row)),
+    _value,
+)

@@ -97,7 +97,10 @@ class Operator:
     its readers long, to be chosen rarely. ``host`` makes a good message that has a place for it,
     given the version and an unused name for id and action, or gives ``None`` where the version
     knows no such message; without it a call has to do. ``versions`` are those in which the damage
-    means something, where it does not in all.
+    means something, where it does not in all. ``deviations`` names what the judge finds wrong with
+    the frames that the damage changes or adds, in an otherwise good session and under either
+    profile: ``rule:trait``, ``rule:*`` where damage at a random place may break the rule in any
+    way, and ``none`` where a frame may stay sound.
     """
 
     name: str
@@ -110,6 +113,7 @@ class Operator:
     heavy: bool = False
     host: Host | None = None
     versions: tuple[Version, ...] = VERSIONS
+    deviations: tuple[str, ...] = ()
 
 
 Rewrite = Callable[[Source, Scene], bytes | None]
@@ -125,6 +129,7 @@ def rewrite(  # noqa: PLR0913 - an operator's description is its signature
     heavy: bool = False,
     host: Host | None = None,
     versions: tuple[Version, ...] = VERSIONS,
+    deviations: tuple[str, ...] = (),
 ) -> Callable[[Rewrite], Operator]:
     """Make an operator of a function that gives the damaged frame's new bytes.
 
@@ -139,7 +144,16 @@ def rewrite(  # noqa: PLR0913 - an operator's description is its signature
             return Damaged(_with(scene, raw, name))
 
         return Operator(
-            name, family, reason, origin, expect, apply, heavy=heavy, host=host, versions=versions
+            name,
+            family,
+            reason,
+            origin,
+            expect,
+            apply,
+            heavy=heavy,
+            host=host,
+            versions=versions,
+            deviations=deviations,
         )
 
     return build
@@ -151,12 +165,29 @@ def _with(scene: Scene, raw: bytes, name: str) -> tuple[Frame, ...]:
 
 
 def reshape(  # noqa: PLR0913 - an operator's description is its signature
-    name: str, family: Family, expect: Expect, reason: str, origin: str, *, heavy: bool = False
+    name: str,
+    family: Family,
+    expect: Expect,
+    reason: str,
+    origin: str,
+    *,
+    heavy: bool = False,
+    deviations: tuple[str, ...] = (),
 ) -> Callable[[Apply], Operator]:
     """Make a session-wide operator of a function that gives the whole damaged session."""
 
     def build(function: Apply) -> Operator:
-        return Operator(name, family, reason, origin, expect, function, session=True, heavy=heavy)
+        return Operator(
+            name,
+            family,
+            reason,
+            origin,
+            expect,
+            function,
+            session=True,
+            heavy=heavy,
+            deviations=deviations,
+        )
 
     return build
 

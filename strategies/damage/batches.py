@@ -28,6 +28,21 @@ FORMS: tuple[tuple[str, bytes, Expect, str], ...] = (
     ("object", b'{"0":GOOD,"1":CALL}', "reject", "an object with the places for names"),
 )
 
+_OLD = "rpc-batch:other-version"
+_INIT, _BAD = "rpc-batch:initialize", "rpc-batch:bad-member"
+_DEVIATIONS: dict[str, tuple[str, ...]] = {
+    "single": (_OLD, _INIT, "none"),
+    **dict.fromkeys(("pair", "same-id"), (_OLD, _INIT, _BAD, "none")),
+    **dict.fromkeys(("invalid-last", "invalid-first", "damaged-last"), (_OLD, _INIT, _BAD)),
+    "nested": (_OLD, _BAD),
+    "initialize": (_OLD, _INIT),
+    "empty": (_OLD, "rpc-batch:empty"),
+    "unclosed": ("json-syntax:unclosed",),
+    "trailing-comma": ("json-syntax:trailing-comma",),
+    "object": ("rpc-version:absent",),
+}
+"""By the name of the form."""
+
 
 def _copy_id(scene: Scene, call: bytes) -> bytes:
     good, other = find(scene.body, b"id"), find(call, b"id")
@@ -43,6 +58,7 @@ def _make_operator(name: str, form: bytes, expect: Expect, reason: str) -> Opera
         expect,
         reason,
         "JSON-RPC 2.0 section 6; MCP 2025-03-26 has batches, the others have none",
+        deviations=_DEVIATIONS[name],
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source

@@ -11,6 +11,7 @@ __all__ = ["OPERATORS"]
 
 _PIPE = "pipes keep bytes, not writes; readers that take one read() for one message"
 _LONGEST = 65_536
+_SOUND = ("none",)
 
 
 def _join_frames(scene: Scene) -> bytes:
@@ -26,13 +27,15 @@ def _pause_at(scene: Scene, places: list[int], size: int) -> Damaged | None:
     return Damaged(scene.frames, cuts) if cuts else None
 
 
-@reshape("chunk-one-cut", "chunking", "accept", "one pause anywhere", _PIPE)
+@reshape("chunk-one-cut", "chunking", "accept", "one pause anywhere", _PIPE, deviations=_SOUND)
 def _one_cut(source: Source, scene: Scene) -> Damaged | None:
     size = len(_join_frames(scene))
     return _pause_at(scene, [source.integer(1, size - 1)], size) if size > 1 else None
 
 
-@reshape("chunk-some-cuts", "chunking", "accept", "several pauses anywhere", _PIPE)
+@reshape(
+    "chunk-some-cuts", "chunking", "accept", "several pauses anywhere", _PIPE, deviations=_SOUND
+)
 def _some_cuts(source: Source, scene: Scene) -> Damaged | None:
     size = len(_join_frames(scene))
     if size < 2:
@@ -41,21 +44,30 @@ def _some_cuts(source: Source, scene: Scene) -> Damaged | None:
     return _pause_at(scene, [source.integer(1, size - 1) for _ in range(count)], size)
 
 
-@reshape("chunk-every-byte", "chunking", "accept", "byte by byte", _PIPE)
+@reshape("chunk-every-byte", "chunking", "accept", "byte by byte", _PIPE, deviations=_SOUND)
 def _every_byte(source: Source, scene: Scene) -> Damaged | None:
     del source
     size = len(_join_frames(scene))
     return _pause_at(scene, list(range(1, size)), size) if size <= _LONGEST else None
 
 
-@reshape("chunk-frame", "chunking", "accept", "each frame in a write of its own", _PIPE)
+@reshape(
+    "chunk-frame",
+    "chunking",
+    "accept",
+    "each frame in a write of its own",
+    _PIPE,
+    deviations=_SOUND,
+)
 def _each_frame(source: Source, scene: Scene) -> Damaged | None:
     del source
     ends = list(accumulate(len(frame.raw) for frame in scene.frames))
     return _pause_at(scene, ends, ends[-1])
 
 
-@reshape("chunk-before-newline", "chunking", "accept", "a pause before each LF", _PIPE)
+@reshape(
+    "chunk-before-newline", "chunking", "accept", "a pause before each LF", _PIPE, deviations=_SOUND
+)
 def _before_newline(source: Source, scene: Scene) -> Damaged | None:
     del source
     data = _join_frames(scene)
@@ -69,6 +81,7 @@ def _before_newline(source: Source, scene: Scene) -> Damaged | None:
     "accept",
     "pauses inside UTF-8 sequences",
     "readers that decode each chunk on its own",
+    deviations=_SOUND,
 )
 def _in_character(source: Source, scene: Scene) -> Damaged | None:
     del source
@@ -77,13 +90,22 @@ def _in_character(source: Source, scene: Scene) -> Damaged | None:
     return _pause_at(scene, inside, len(data))
 
 
-@reshape("chunk-overlap", "chunking", "accept", "the end of a frame with the next one", _PIPE)
+@reshape(
+    "chunk-overlap",
+    "chunking",
+    "accept",
+    "the end of a frame with the next one",
+    _PIPE,
+    deviations=_SOUND,
+)
 def _overlap_frames(source: Source, scene: Scene) -> Damaged | None:
     ends = list(accumulate(len(frame.raw) for frame in scene.frames))
     return _pause_at(scene, [end + source.integer(1, 9) for end in ends[:-1]], ends[-1])
 
 
-@reshape("chunk-one-write", "chunking", "accept", "all frames in one write", _PIPE)
+@reshape(
+    "chunk-one-write", "chunking", "accept", "all frames in one write", _PIPE, deviations=_SOUND
+)
 def _one_write(source: Source, scene: Scene) -> Damaged | None:
     del source
     return Damaged(scene.frames) if len(scene.frames) > 1 else None

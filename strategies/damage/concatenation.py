@@ -29,12 +29,15 @@ SEPARATORS: tuple[tuple[str, bytes, str], ...] = (
 
 
 def _glue(name: str, separator: bytes, origin: str) -> Operator:
+    cr = ("frame-cr:separator",) if separator == b"\r" else ()
+
     @rewrite(
         f"concat-{name}",
         "concatenation",
         "reject",
         f"a complete call follows on the same line after {name.replace('-', ' ')}",
         origin,
+        deviations=(*cr, "json-syntax:trailing"),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         if not scene.body:

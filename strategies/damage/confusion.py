@@ -9,7 +9,13 @@ from __future__ import annotations
 from wirefence.strategies.contract import DEFAULT_TOOLS
 from wirefence.strategies.damage.base import Expect, Operator, Scene, rewrite
 from wirefence.strategies.damage.hosts import HOSTS
-from wirefence.strategies.damage.spans import Member, find, members, replace_value
+from wirefence.strategies.damage.spans import (
+    Member,
+    find,
+    insert_into,
+    members,
+    replace_value,
+)
 from wirefence.strategies.records import VERSIONS, Version
 from wirefence.strategies.source import Source
 
@@ -79,6 +85,48 @@ MEMBERS: tuple[tuple[str, tuple[bytes, ...], tuple[str, ...]], ...] = (
     ("task", (_PARAMS, b"task"), _OBJECT),
 )
 
+_TYPES = ("null", "boolean", "number", "string", "array", "object")
+_MEMBER_DEVIATIONS: dict[str, tuple[str, ...]] = {
+    "jsonrpc": ("rpc-version:type", "rpc-version:string"),
+    "method": tuple(f"rpc-method:{kind}" for kind in _TYPES if kind != "string"),
+    "params": tuple(f"rpc-params:{kind}" for kind in _TYPES if kind != "object"),
+    "name": ("mcp-params:name",),
+    "arguments": ("mcp-params:arguments",),
+    "meta": ("mcp-meta:object",),
+    "progress-token": ("mcp-meta:progress-token",),
+    "token": ("identity-unknown:type", "identity-unknown:other"),
+    "meta-version": ("mcp-meta:version", "mcp-version:unsupported"),
+    "meta-capabilities": ("mcp-meta:capabilities",),
+    "meta-client-info": ("mcp-meta:client-info",),
+    "protocol-version": ("mcp-params:version",),
+    "capabilities": ("mcp-params:capabilities",),
+    **dict.fromkeys(("client-info", "client-name", "client-version"), ("mcp-params:client-info",)),
+    "request-id": ("mcp-params:request-id",),
+    "reason": ("mcp-params:reason",),
+    "cursor": ("mcp-params:cursor",),
+    "notification-token": ("mcp-params:progress-token",),
+    "progress": ("mcp-params:progress",),
+    "total": ("mcp-params:total",),
+    "result": ("rpc-result:result",),
+    "error": ("rpc-result:error", "rpc-result:code"),
+}
+"""By the name of the member."""
+
+_ID_DEVIATIONS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("true", "false"), ("rpc-id:boolean",)),
+    **{
+        name: (f"rpc-id:{name}",)
+        for name in ("null", "integral-fraction", "fraction", "exponent", "minus-zero")
+    },
+    "empty-string": ("none",),
+    "array": ("rpc-id:array",),
+    "object": ("rpc-id:object",),
+    "above-2-53": ("json-integer-range:int>2^53", "none"),
+    "2-70": ("json-integer-range:int>=10^20", "none"),
+    "5000-digits": ("json-number-length:int-4301d", "none"),
+}
+"""By the name of the spelling."""
+
 _ORIGIN = "coercing validators, duck-typed readers, schemas looser than the prose"
 _STATELESS: tuple[Version, ...] = ("2026-07-28",)
 _HANDSHAKE = tuple(version for version in VERSIONS if version not in _STATELESS)
@@ -105,6 +153,7 @@ def _make_member_operator(name: str, path: tuple[bytes, ...], right: tuple[str, 
         _ORIGIN,
         host=HOSTS.get(name),
         versions=_READ_IN.get(name, VERSIONS),
+        deviations=_MEMBER_DEVIATIONS.get(name, ()),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         member = find(scene.frame.raw, *path)
@@ -117,7 +166,12 @@ def _make_member_operator(name: str, path: tuple[bytes, ...], right: tuple[str, 
 
 def _make_id_operator(name: str, token: bytes, expect: Expect) -> Operator:
     @rewrite(
-        f"id-{name}", "type-confusion", expect, f"the request id is spelled {token[:24]!r}", _ORIGIN
+        f"id-{name}",
+        "type-confusion",
+        expect,
+        f"the request id is spelled {token[:24]!r}",
+        _ORIGIN,
+        deviations=_ID_DEVIATIONS.get(name, ()),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source
@@ -159,6 +213,7 @@ def _tool_arguments(raw: bytes) -> list[tuple[Member, tuple[str, ...]]]:
     "reject",
     "an argument that the tool declares has another JSON type",
     _ORIGIN,
+    deviations=tuple(f"tool-arguments:{kind}" for kind in _TYPES),
 )
 def _argument(source: Source, scene: Scene) -> bytes | None:
     places = _tool_arguments(scene.frame.raw)
@@ -174,6 +229,7 @@ def _argument(source: Source, scene: Scene) -> bytes | None:
     "reject",
     "the action, which every tool requires, is no string",
     _ORIGIN,
+    deviations=tuple(f"tool-arguments:{kind}" for kind in _TYPES if kind != "string"),
 )
 def _required(source: Source, scene: Scene) -> bytes | None:
     member = find(scene.frame.raw, _PARAMS, b"arguments", b"action")
@@ -183,12 +239,33 @@ def _required(source: Source, scene: Scene) -> bytes | None:
 
 
 @rewrite(
+    "confuse-item",
+    "type-confusion",
+    "reject",
+    "an item of an array, which must be a string, has another JSON type",
+    _ORIGIN,
+    deviations=("tool-arguments:item",),
+)
+def _item(source: Source, scene: Scene) -> bytes | None:
+    raw = scene.frame.raw
+    tool, arguments = find(raw, _PARAMS, b"name"), find(raw, _PARAMS, b"arguments")
+    if tool is None or arguments is None or tool.value(raw) != b'"record"':
+        return None
+    items = b'["a",%b]' % _token_of_another_type(source, _STRING)
+    tags = find(raw, _PARAMS, b"arguments", b"tags")
+    if tags is not None:
+        return replace_value(raw, tags, items)
+    return insert_into(raw, arguments, b'"tags":' + items) if b"{" in arguments.value(raw) else None
+
+
+@rewrite(
     "confuse-unknown-meta",
     "type-confusion",
     "reject",
     "params._meta of a notification that nobody knows has another JSON type",
     _ORIGIN,
     host=HOSTS["unknown-meta"],
+    deviations=("mcp-meta:object",),
 )
 def _unknown(source: Source, scene: Scene) -> bytes | None:
     method, meta = find(scene.frame.raw, b"method"), find(scene.frame.raw, *_META)
@@ -203,5 +280,6 @@ OPERATORS: tuple[Operator, ...] = (
     *(_make_id_operator(*row) for row in IDS),
     _argument,
     _required,
+    _item,
     _unknown,
 )

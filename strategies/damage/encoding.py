@@ -10,6 +10,7 @@ import codecs
 from wirefence.strategies.damage.base import Expect, Operator, Scene, rewrite
 from wirefence.strategies.damage.hosts import CALL
 from wirefence.strategies.damage.spans import find, replace_value, string_places
+from wirefence.strategies.damage.structure import into_meta
 from wirefence.strategies.source import Source
 
 __all__ = ["INSERTS", "OPERATORS", "WHOLE"]
@@ -58,9 +59,38 @@ WHOLE: tuple[tuple[str, str, bytes, str], ...] = (
     ("utf-32-bom", "utf-32-le", codecs.BOM_UTF32_LE, "json.loads on bytes guesses UTF-32"),
 )
 
+_OTHER_TEXT = (
+    *("none", "rpc-version:string", "rpc-batch:bad-member", "mcp-method:unknown"),
+    *("mcp-version:unsupported", "life-not-initialized:request", "tool-unknown:other"),
+    *("tool-arguments:choice", "identity-unknown:near"),
+)
+"""What is wrong where one of the strings of a message, whichever it is, holds another text."""
+
+_INSERT_DEVIATIONS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("raw-surrogate", "cesu-8"), ("utf8-invalid:surrogate-bytes",)),
+    "escaped-high-surrogate": ("json-lone-surrogate:lone-hi", *_OTHER_TEXT),
+    "escaped-low-surrogate": ("json-lone-surrogate:lone-lo", *_OTHER_TEXT),
+    "escaped-swapped-surrogates": ("json-lone-surrogate:lone-hi", *_OTHER_TEXT),
+    "raw-nul": ("json-syntax:nul-in-string",),
+    **dict.fromkeys(("raw-tab", "raw-escape"), ("json-syntax:control-in-string",)),
+    "raw-cr-in-string": ("frame-cr:in-string", "json-syntax:control-in-string"),
+    **dict.fromkeys(("hex-escape", "octal-escape"), ("json-syntax:bad-escape",)),
+    "short-unicode-escape": ("json-syntax:lax-hex", "json-syntax:bad-escape"),
+    "signed-unicode-escape": ("json-syntax:lax-hex",),
+    "noncharacter": (*_OTHER_TEXT, "life-not-ready:request"),
+}
+"""By the name of the bytes, where they are not simply no UTF-8."""
+
 
 def _insert(name: str, text: bytes, expect: Expect, origin: str) -> Operator:
-    @rewrite(f"encoding-{name}", "encoding", expect, f"{text!r} inside a string", origin)
+    @rewrite(
+        f"encoding-{name}",
+        "encoding",
+        expect,
+        f"{text!r} inside a string",
+        origin,
+        deviations=_INSERT_DEVIATIONS.get(name, ("utf8-invalid:invalid-utf8",)),
+    )
     def operator(source: Source, scene: Scene) -> bytes | None:
         places = string_places(scene.frame.raw)
         if not places:
@@ -88,16 +118,33 @@ def _token(source: Source, scene: Scene) -> bytes | None:
 
 
 def _whole(name: str, codec: str, mark: bytes, origin: str) -> Operator:
-    @rewrite(f"encoding-{name}", "encoding", "reject", f"the whole frame in {codec}", origin)
+    ascii_only = () if mark else ("json-syntax:utf16-or-utf32",)
+
+    @rewrite(
+        f"encoding-{name}",
+        "encoding",
+        "reject",
+        f"the whole frame in {codec}",
+        origin,
+        deviations=(*ascii_only, "utf8-invalid:utf16-or-utf32"),
+    )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source
-        text = scene.body.decode(errors="replace")
-        return mark + text.encode(codec, "replace") + b"\n"
+        text = mark + scene.body.decode(errors="replace").encode(codec, "replace")
+        # Half of a character may be a line end, which would be damage of another kind.
+        return None if b"\n" in text or b"\r" in text else text + b"\n"
 
     return operator
 
 
-@rewrite("encoding-utf-7", "encoding", "reject", "the whole frame in utf-7", "old mail gateways")
+@rewrite(
+    "encoding-utf-7",
+    "encoding",
+    "reject",
+    "the whole frame in utf-7",
+    "old mail gateways",
+    deviations=("json-syntax:foreign-text", "json-syntax:unknown-word"),
+)
 def _utf_7(source: Source, scene: Scene) -> bytes | None:
     """Spell the first brace in base64 too: a frame of plain ASCII would stay as it is."""
     del source
@@ -113,17 +160,38 @@ def _utf_7(source: Source, scene: Scene) -> bytes | None:
     "reject",
     "EF BB BF before the message",
     "Windows editors and shells",
+    deviations=("utf8-bom:bom",),
 )
 def _bom(source: Source, scene: Scene) -> bytes:
     del source
     return codecs.BOM_UTF8 + scene.frame.raw
 
 
-@rewrite("encoding-bom-inside", "encoding", "reject", "U+FEFF as white space", "utf-8-sig writers")
+@rewrite(
+    "encoding-bom-inside",
+    "encoding",
+    "reject",
+    "U+FEFF as white space",
+    "utf-8-sig writers",
+    deviations=("json-syntax:unicode-space",),
+)
 def _bom_inside(source: Source, scene: Scene) -> bytes | None:
     del source
     brace = scene.frame.raw.find(b"{")
     return scene.frame.raw[: brace + 1] + codecs.BOM_UTF8 + scene.frame.raw[brace + 1 :]
+
+
+@rewrite(
+    "encoding-surrogate-name",
+    "encoding",
+    "profile",
+    "half of a character, escaped, as a name in _meta",
+    _LONE,
+    deviations=("json-lone-surrogate:surrogate-key", "none"),
+)
+def _surrogate_name(source: Source, scene: Scene) -> bytes | None:
+    half = source.choice((b"\\ud83d", b"\\ude00"))
+    return into_meta(scene.frame.raw, b'"%b":1' % half)
 
 
 OPERATORS: tuple[Operator, ...] = (
@@ -133,4 +201,5 @@ OPERATORS: tuple[Operator, ...] = (
     _utf_7,
     _bom,
     _bom_inside,
+    _surrogate_name,
 )

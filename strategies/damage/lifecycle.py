@@ -42,7 +42,14 @@ def _end_of_handshake(scene: Scene) -> int:
     return 0 if at is None else at + 1
 
 
-@reshape("call-before-initialize", "lifecycle", "reject", "a call comes first", _EARLY)
+@reshape(
+    "call-before-initialize",
+    "lifecycle",
+    "reject",
+    "a call comes first",
+    _EARLY,
+    deviations=("life-not-initialized:request",),
+)
 def _call_first(source: Source, scene: Scene) -> Damaged | None:
     del source
     if scene.version == _STATELESS or _method_at(scene, b"initialize") is None:
@@ -50,7 +57,14 @@ def _call_first(source: Source, scene: Scene) -> Damaged | None:
     return _insert(scene, 0, _call(scene, "call-before-initialize"))
 
 
-@reshape("call-before-initialized", "lifecycle", "profile", "a call in the handshake", _EARLY)
+@reshape(
+    "call-before-initialized",
+    "lifecycle",
+    "profile",
+    "a call in the handshake",
+    _EARLY,
+    deviations=("life-not-ready:request", "none"),
+)
 def _call_within(source: Source, scene: Scene) -> Damaged | None:
     del source
     at = _method_at(scene, b"initialize")
@@ -65,7 +79,14 @@ def _half_a_call(scene: Scene, source: Source, name: str) -> Frame:
 def _damaged(place: str, offset: int) -> Operator:
     name = f"damaged-{place}-handshake"
 
-    @reshape(name, "lifecycle", "reject", f"half a call {place} the handshake", _LEFTOVER)
+    @reshape(
+        name,
+        "lifecycle",
+        "reject",
+        f"half a call {place} the handshake",
+        _LEFTOVER,
+        deviations=("json-syntax:unclosed", "json-syntax:unclosed-string"),
+    )
     def operator(source: Source, scene: Scene) -> Damaged | None:
         start = _method_at(scene, b"initialize")
         if start is None:
@@ -76,7 +97,14 @@ def _damaged(place: str, offset: int) -> Operator:
     return operator
 
 
-@reshape("initialize-twice", "lifecycle", "reject", "initialize comes again", _TWICE)
+@reshape(
+    "initialize-twice",
+    "lifecycle",
+    "reject",
+    "initialize comes again",
+    _TWICE,
+    deviations=("life-reinitialize:request",),
+)
 def _initialize(source: Source, scene: Scene) -> Damaged | None:
     at = _method_at(scene, b"initialize")
     if at is None:
@@ -90,7 +118,14 @@ def _initialize(source: Source, scene: Scene) -> Damaged | None:
     return _insert(scene, max(place, at + 1), Frame(again, "", ("initialize-twice",)))
 
 
-@reshape("initialized-twice", "lifecycle", "profile", "initialized comes again", _TWICE)
+@reshape(
+    "initialized-twice",
+    "lifecycle",
+    "profile",
+    "initialized comes again",
+    _TWICE,
+    deviations=("life-reinitialize:notification", "none"),
+)
 def _initialized(source: Source, scene: Scene) -> Damaged | None:
     at = _method_at(scene, b"notifications/initialized")
     if at is None:
@@ -99,8 +134,10 @@ def _initialized(source: Source, scene: Scene) -> Damaged | None:
     return _insert(scene, source.integer(at + 1, len(scene.frames)), again)
 
 
-def _make_dropping_operator(name: str, method: bytes, reason: str) -> Operator:
-    @reshape(name, "lifecycle", "profile", reason, _EARLY)
+def _make_dropping_operator(name: str, method: bytes, reason: str, *deviations: str) -> Operator:
+    named = ("none", "rpc-batch:bad-member", *deviations)
+
+    @reshape(name, "lifecycle", "profile", reason, _EARLY, deviations=named)
     def operator(source: Source, scene: Scene) -> Damaged | None:
         del source
         at = _method_at(scene, method)
@@ -117,6 +154,7 @@ def _make_dropping_operator(name: str, method: bytes, reason: str) -> Operator:
     "reject",
     "another call under the id of the request before it",
     "pending-request tables keyed by id",
+    deviations=("life-id-reuse:request", "life-not-ready:request", "life-not-initialized:request"),
 )
 def _same_id(source: Source, scene: Scene) -> Damaged | None:
     del source
@@ -134,13 +172,27 @@ def _cancel(token: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}' % token
 
 
-@reshape("cancel-unknown", "lifecycle", "accept", "an unknown request is cancelled", _LEFTOVER)
+@reshape(
+    "cancel-unknown",
+    "lifecycle",
+    "accept",
+    "an unknown request is cancelled",
+    _LEFTOVER,
+    deviations=("none",),
+)
 def _cancel_unknown(source: Source, scene: Scene) -> Damaged | None:
     at = source.integer(_end_of_handshake(scene), len(scene.frames))
     return _insert(scene, at, _line(_cancel(b'"never-sent"'), "cancel-unknown"))
 
 
-@reshape("cancel-early", "lifecycle", "accept", "a request is cancelled before it comes", _LEFTOVER)
+@reshape(
+    "cancel-early",
+    "lifecycle",
+    "accept",
+    "a request is cancelled before it comes",
+    _LEFTOVER,
+    deviations=("none",),
+)
 def _cancel_early(source: Source, scene: Scene) -> Damaged | None:
     del source
     member = find(scene.frame.raw, b"id")
@@ -155,6 +207,7 @@ def _cancel_early(source: Source, scene: Scene) -> Damaged | None:
     "reject",
     "a shutdown request, exit, and a call",
     "habits of the Language Server Protocol, where shutdown ends a session",
+    deviations=("mcp-method:unknown", "none"),
 )
 def _shutdown(source: Source, scene: Scene) -> Damaged | None:
     name = "call-after-shutdown"
@@ -170,6 +223,13 @@ def _shutdown(source: Source, scene: Scene) -> Damaged | None:
     "reject",
     "a line that looks like the end of input, then a call",
     "Ctrl-D and Ctrl-Z characters, NUL, the word quit",
+    deviations=(
+        "json-syntax:foreign-text",
+        "json-syntax:control-character",
+        "json-syntax:nul",
+        "rpc-not-object:null",
+        "none",
+    ),
 )
 def _end_mark(source: Source, scene: Scene) -> Damaged | None:
     name = "call-after-end-mark"
@@ -191,6 +251,12 @@ def _with_token(call: bytes) -> bytes:
     "reject",
     "a rejected frame brings the operator's token, an anonymous one calls the operator's tool",
     _LEFTOVER,
+    deviations=(
+        "authz-denied:no-token",
+        "json-syntax:trailing",
+        "json-syntax:nul",
+        "utf8-invalid:invalid-utf8",
+    ),
 )
 def _permission(source: Source, scene: Scene) -> Damaged | None:
     name = "permission-kept"
@@ -206,6 +272,12 @@ def _permission(source: Source, scene: Scene) -> Damaged | None:
     "reject",
     "a rejected call with arguments, then a call without them",
     _LEFTOVER,
+    deviations=(
+        "tool-arguments:missing",
+        "json-syntax:trailing",
+        "json-syntax:nul",
+        "utf8-invalid:invalid-utf8",
+    ),
 )
 def _half(source: Source, scene: Scene) -> Damaged | None:
     name = "half-request-kept"
@@ -222,11 +294,32 @@ def _half(source: Source, scene: Scene) -> Damaged | None:
     "profile",
     "a response to a request that was never sent",
     "pending-request tables that fail on a missing key",
+    deviations=("life-unsolicited-response:response", "none"),
 )
 def _response(source: Source, scene: Scene) -> Damaged | None:
     text = source.choice((b'"result":{}', b'"error":{"code":-32603,"message":"none"}'))
     line = _line(b'{"jsonrpc":"2.0","id":"never-sent",%s}' % text, "response-unsolicited")
     return _insert(scene, source.integer(_end_of_handshake(scene), len(scene.frames)), line)
+
+
+def _early(what: str, text: bytes) -> Operator:
+    name = f"{what}-before-initialize"
+
+    @reshape(
+        name,
+        "lifecycle",
+        "profile",
+        f"a {what} comes first",
+        _EARLY,
+        deviations=(f"life-not-initialized:{what}", "none"),
+    )
+    def operator(source: Source, scene: Scene) -> Damaged | None:
+        del source
+        if scene.version == _STATELESS or _method_at(scene, b"initialize") is None:
+            return None
+        return _insert(scene, 0, _line(text, name))
+
+    return operator
 
 
 @reshape(
@@ -235,6 +328,7 @@ def _response(source: Source, scene: Scene) -> Damaged | None:
     "reject",
     "a message that is rejected has the id of the good one behind it",
     "sessions that note an id before they know whether its message counts",
+    deviations=("rpc-method:number", "mcp-kind:id"),
 )
 def _id_of_rejected(source: Source, scene: Scene) -> Damaged | None:
     raw = scene.frame.raw
@@ -261,9 +355,18 @@ OPERATORS: tuple[Operator, ...] = (
     _damaged("after", 2),
     _initialize,
     _initialized,
-    _make_dropping_operator("initialize-missing", b"initialize", "no handshake at all"),
     _make_dropping_operator(
-        "initialized-missing", b"notifications/initialized", "half a handshake"
+        "initialize-missing",
+        b"initialize",
+        "no handshake at all",
+        "life-not-initialized:request",
+        "life-not-initialized:notification",
+    ),
+    _make_dropping_operator(
+        "initialized-missing",
+        b"notifications/initialized",
+        "half a handshake",
+        "life-not-ready:request",
     ),
     _same_id,
     _cancel_unknown,
@@ -274,4 +377,6 @@ OPERATORS: tuple[Operator, ...] = (
     _half,
     _response,
     _id_of_rejected,
+    _early("notification", _cancel(b'"never-sent"')),
+    _early("response", b'{"jsonrpc":"2.0","id":"never-sent","result":{}}'),
 )

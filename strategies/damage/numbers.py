@@ -40,8 +40,11 @@ SPELLINGS: tuple[tuple[str, bytes, Expect, str], ...] = (
     ("zero-huge-exponent", b"0e400", "profile", "python-rapidjson rejects this valid zero"),
     ("minus-zero", b"-0", "profile", "Node keeps the sign, Python's int does not"),
     ("above-2-53", b"9007199254740993", "profile", "readers with one number type round it"),
+    ("2-63", b"9223372036854775808", "profile", "readers with signed integers of 64 bits"),
+    ("below-minus-2-63", b"-9223372036854775809", "profile", "orjson makes it a float"),
     ("2-64", b"18446744073709551616", "profile", "orjson makes it a float"),
     ("2-70", b"1180591620717411303424", "profile", "orjson makes it a float"),
+    ("310-digits", b"7" * 310, "profile", "an integer beyond the largest float"),
     ("4301-digits", b"7" * 4_301, "profile", "CPython's int conversion limit"),
     ("long-mantissa", b"0." + b"7" * 4_400, "profile", "jiter's limit for fractions"),
 )
@@ -69,13 +72,54 @@ _NUMERIC = {
     (b"params", b"total"),
 }
 
+_RANGE_DEVIATIONS = ("none", "tool-arguments:number")
+"""What a profile that takes every number finds: some arguments must be integers."""
+_DEVIATIONS: dict[str, tuple[str, ...]] = {
+    **{
+        name: (f"json-syntax:{name}",)
+        for name in ("nan", "infinity", "leading-zero", "plus", "dot-tail", "bare-minus")
+    },
+    "minus-nan": ("json-syntax:nan",),
+    **dict.fromkeys(("minus-infinity", "inf"), ("json-syntax:infinity",)),
+    "minus-leading-zero": ("json-syntax:neg-leading-zero",),
+    "bare-dot": ("json-syntax:dot-head",),
+    "minus-dot": ("json-syntax:neg-dot",),
+    "bare-exponent": ("json-syntax:exponent-tail",),
+    "hexadecimal": ("json-syntax:hexadecimal",),
+    "underscore": ("json-syntax:digit-separator",),
+    "fullwidth": ("json-syntax:other-digit",),
+    **dict.fromkeys(("undefined", "python-none"), ("json-syntax:unknown-word",)),
+    "python-true": ("json-syntax:literal-case",),
+    "overflow": ("json-number-range:overflow-exp", *_RANGE_DEVIATIONS),
+    "overflow-near": ("json-number-range:overflow-exp", *_RANGE_DEVIATIONS),
+    "underflow": ("json-number-range:underflow", *_RANGE_DEVIATIONS),
+    "zero-huge-exponent": ("rpc-unknown-member:other", *_RANGE_DEVIATIONS),
+    "minus-zero": ("rpc-unknown-member:other", "none"),
+    "above-2-53": ("json-integer-range:int>2^53", "none"),
+    "2-63": ("json-integer-range:int>=2^63", "none"),
+    "below-minus-2-63": ("json-integer-range:int<-2^63", "none"),
+    "310-digits": ("json-integer-range:int-310d", "none"),
+    "2-64": ("json-integer-range:int>=2^64", "none"),
+    "2-70": ("json-integer-range:int>=10^20", "none"),
+    "4301-digits": ("json-number-length:int-4301d", "none"),
+    "long-mantissa": ("json-number-length:fraction-4301d", *_RANGE_DEVIATIONS),
+}
+"""By the name of the spelling."""
+
 
 def _places(raw: bytes) -> list[Member]:
     return [member for member in members(raw) if member.path in _NUMERIC]
 
 
 def _spelling(name: str, token: bytes, expect: Expect, origin: str) -> Operator:
-    @rewrite(f"number-{name}", "number-spelling", expect, f"a value is {token[:20]!r}", origin)
+    @rewrite(
+        f"number-{name}",
+        "number-spelling",
+        expect,
+        f"a value is {token[:20]!r}",
+        origin,
+        deviations=_DEVIATIONS[name],
+    )
     def operator(source: Source, scene: Scene) -> bytes | None:
         raw = scene.frame.raw
         places = _places(raw)

@@ -37,6 +37,7 @@ def _deep(depth: int, origin: str) -> Operator:
         f"{depth:,} containers nested in _meta",
         origin,
         heavy=depth > 10_000,
+        deviations=("json-depth:depth", "none"),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         return into_meta(scene.frame.raw, b'"example.com/deep":' + _nest(source, depth))
@@ -72,6 +73,7 @@ def _unclosed(depth: int, origin: str) -> Operator:
         f"{depth:,} brackets that never close before the message",
         origin,
         heavy=depth > 10_000,
+        deviations=("json-syntax:unclosed",),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         return source.choice((b"[", b'{"a":')) * depth + scene.frame.raw
@@ -83,13 +85,29 @@ _WRITE = 65_536
 _BUFFER = "readers without a bound on the line"
 
 
-@rewrite("long-line", "resource", "profile", "a 10 MB string in _meta", _BUFFER, heavy=True)
+@rewrite(
+    "long-line",
+    "resource",
+    "profile",
+    "a 10 MB string in _meta",
+    _BUFFER,
+    heavy=True,
+    deviations=("frame-too-long:whole-line", "none"),
+)
 def _long(source: Source, scene: Scene) -> bytes | None:
     del source
     return into_meta(scene.frame.raw, b'"example.com/pad":"' + b"a" * LONG_LINE + b'"')
 
 
-@rewrite("long-noise", "resource", "reject", "10 MB of noise on the line", _BUFFER, heavy=True)
+@rewrite(
+    "long-noise",
+    "resource",
+    "reject",
+    "10 MB of noise on the line",
+    _BUFFER,
+    heavy=True,
+    deviations=("frame-too-long:whole-line", "json-syntax:foreign-text", "json-syntax:nul"),
+)
 def _noise(source: Source, scene: Scene) -> bytes:
     return source.choice((b"a", b"\x00")) * LONG_LINE + scene.frame.raw
 
@@ -101,6 +119,7 @@ def _noise(source: Source, scene: Scene) -> bytes:
     "the last frame is a string of 8 MiB that never ends, in writes of 64 KiB",
     _BUFFER,
     heavy=True,
+    deviations=("frame-too-long:no-line-feed", "frame-unterminated:part"),
 )
 def _endless(source: Source, scene: Scene) -> Damaged | None:
     del source
@@ -114,14 +133,28 @@ def _endless(source: Source, scene: Scene) -> Damaged | None:
 _NAMES = b",".join(b'"n%d":%d' % (number, number) for number in range(2_000))
 
 
-@rewrite("many-names", "resource", "accept", "2,000 names in _meta", "hash tables, key caches")
+@rewrite(
+    "many-names",
+    "resource",
+    "accept",
+    "2,000 names in _meta",
+    "hash tables, key caches",
+    deviations=("none",),
+)
 def _names(source: Source, scene: Scene) -> bytes | None:
     del source
     return into_meta(scene.frame.raw, b'"example.com/many":{' + _NAMES + b"}")
 
 
 def _exceptional(origin: str, expect: Expect) -> Operator:
-    @rewrite("long-spaces", "resource", expect, "64 KiB of white space in the message", origin)
+    @rewrite(
+        "long-spaces",
+        "resource",
+        expect,
+        "64 KiB of white space in the message",
+        origin,
+        deviations=("none",),
+    )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source
         brace = scene.frame.raw.find(b"{") + 1
@@ -137,6 +170,7 @@ def _exceptional(origin: str, expect: Expect) -> Operator:
     "a line one byte longer than the bound",
     _BUFFER,
     heavy=True,
+    deviations=("frame-too-long:whole-line", "none"),
 )
 def _beyond(source: Source, scene: Scene) -> bytes | None:
     del source

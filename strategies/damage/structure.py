@@ -65,6 +65,38 @@ def _title(name: bytes) -> bytes:
     return name[:1].upper() + name[1:]
 
 
+_PARAMS_GONE = (
+    *("mcp-params:version", "mcp-meta:version", "mcp-params:request-id"),
+    "mcp-params:progress-token",
+)
+"""What is wrong with messages that have lost their params, beside calls."""
+
+_LAST_WINS: dict[str, tuple[str, ...]] = {
+    "jsonrpc": ("rpc-version:string",),
+    "id": ("none",),
+    "method": ("none", "mcp-kind:no-id", "mcp-method:unknown"),
+    "params": ("none", *_PARAMS_GONE),
+    "name": ("none", "authz-denied:no-token"),
+    "arguments": ("none", "tool-arguments:missing"),
+    "action": ("none",),
+}
+"""What the profile that keeps the last of two members finds where the last one is the rival."""
+
+_OTHER_CASE: dict[str, str] = {
+    "name": "mcp-unknown-param:other-case",
+    "arguments": "mcp-unknown-param:other-case",
+    "action": "tool-unknown-argument:other-case",
+}
+
+
+def _name_rival(name: str, member: str, *, before: bool) -> tuple[str, ...]:
+    """The deviations of a message with two members of a name."""
+    if name == "case-variant":
+        return (_OTHER_CASE.get(member, "rpc-unknown-member:other-case"), "none")
+    trait = "dup-escaped" if name == "duplicate-escaped" else "duplicate-name"
+    return (f"json-duplicate-name:{trait}", *(("none",) if before else _LAST_WINS[member]))
+
+
 def _make_duplicate_operator(
     name: str, member: str, respell: Callable[[bytes], bytes], *, before: bool, origin: str
 ) -> Operator:
@@ -76,6 +108,7 @@ def _make_duplicate_operator(
         "profile",
         f"a second {member} ({name.replace('-', ' ')}) stands {place} the good one",
         origin,
+        deviations=_name_rival(name, member, before=before),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source
@@ -103,11 +136,29 @@ _RIVALS = tuple(
 )
 
 
+_RENAMED: dict[str, tuple[str, ...]] = {
+    "jsonrpc": ("rpc-version:absent",),
+    "id": ("rpc-unknown-member:other-case", "mcp-kind:no-id"),
+    "method": ("rpc-kind:no-kind",),
+    "params": ("rpc-unknown-member:other-case", "none", "mcp-params:name", *_PARAMS_GONE),
+    "name": ("mcp-params:name",),
+    "arguments": ("mcp-unknown-param:other-case", "tool-arguments:missing"),
+    "action": ("tool-arguments:missing",),
+}
+
+
 def _renamed(member: str) -> Operator:
     # A message that needs no params may lose them and stay good under spec.
     expect: Expect = "profile" if member == "params" else "reject"
 
-    @rewrite(f"case-{member}", "structure", expect, f"{member} in another case", _FOLDS)
+    @rewrite(
+        f"case-{member}",
+        "structure",
+        expect,
+        f"{member} in another case",
+        _FOLDS,
+        deviations=_RENAMED[member],
+    )
     def operator(source: Source, scene: Scene) -> bytes | None:
         raw, path = scene.frame.raw, PATHS[member]
         good = find(raw, *path)
@@ -119,8 +170,14 @@ def _renamed(member: str) -> Operator:
     return operator
 
 
+_EXTRA_RULES = {0: "rpc-unknown-member", 1: "mcp-unknown-param", 2: "tool-unknown-argument"}
+"""The rule that one more member breaks, by the depth of the object that it is put into."""
+
+
 def _extra(name: str, holder: tuple[bytes, ...], member: str, reason: str, origin: str) -> Operator:
-    @rewrite(name, "structure", "profile", reason, origin)
+    deviations = (f"{_EXTRA_RULES[len(holder)]}:other", "none")
+
+    @rewrite(name, "structure", "profile", reason, origin, deviations=deviations)
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source
         value = member.replace("HIDDEN", scene.hidden).encode()
@@ -130,6 +187,8 @@ def _extra(name: str, holder: tuple[bytes, ...], member: str, reason: str, origi
         place = find(scene.frame.raw, *holder)
         if place is None or place.value(scene.frame.raw)[:1] != b"{":
             return None
+        if find(scene.frame.raw, *holder, value[1 : value.index(b'"', 1)]) is not None:
+            return None  # a tool may declare an argument of this name
         return insert_into(scene.frame.raw, place, value)
 
     return operator
@@ -166,6 +225,7 @@ def _hybrid(name: str, text: bytes) -> Operator:
         "reject",
         f"a request that is also a response ({name})",
         "the official schemas of all five versions validate it",
+        deviations=("rpc-kind:mixed",),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         raw = scene.frame.raw
@@ -209,6 +269,12 @@ FENCES: tuple[tuple[str, bytes, Expect, str], ...] = (
 )
 
 
+_FENCE_DEVIATIONS: dict[str, tuple[str, ...]] = {
+    "plain": ("none",),
+    "cr": ("frame-cr:separator", "none"),
+}
+
+
 def _nested(name: str, fence: bytes, expect: Expect, origin: str) -> Operator:
     @rewrite(
         f"nested-{name}",
@@ -216,6 +282,7 @@ def _nested(name: str, fence: bytes, expect: Expect, origin: str) -> Operator:
         expect,
         f"a complete call as a value in _meta, fenced by {name.replace('-', ' ')}",
         origin,
+        deviations=_FENCE_DEVIATIONS.get(name, ("json-syntax:other-white-space",)),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source
@@ -232,6 +299,7 @@ def _stringified(name: str, path: tuple[bytes, ...]) -> Operator:
         "reject",
         f"{name} is a string that holds the JSON text",
         "double encoding; models that write arguments as a string",
+        deviations=("rpc-params:string",) if name == "params" else ("mcp-params:arguments",),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source
@@ -253,6 +321,7 @@ def _stringified(name: str, path: tuple[bytes, ...]) -> Operator:
     "MCP 2026-07-28: UnsupportedProtocolVersionError",
     host=HOSTS["meta-version"],
     versions=("2026-07-28",),
+    deviations=("mcp-version:unsupported",),
 )
 def _version(source: Source, scene: Scene) -> bytes | None:
     raw = scene.frame.raw
@@ -263,6 +332,34 @@ def _version(source: Source, scene: Scene) -> bytes | None:
     return replace_value(raw, member, other)
 
 
+def _other_tool(name: str, trait: str, reason: str, change: Callable[[bytes], bytes]) -> Operator:
+    @rewrite(
+        f"tool-name-{name}",
+        "structure",
+        "reject",
+        reason,
+        "readers that trim names or compare them without case",
+        deviations=(f"tool-unknown:{trait}",),
+    )
+    def operator(source: Source, scene: Scene) -> bytes | None:
+        del source
+        raw = scene.frame.raw
+        method, tool = find(raw, b"method"), find(raw, b"params", b"name")
+        if method is None or tool is None or method.value(raw) != b'"tools/call"':
+            return None
+        value = tool.value(raw)
+        return replace_value(raw, tool, change(value)) if value[:1] == b'"' else None
+
+    return operator
+
+
+_OTHER_TOOLS = (
+    _other_tool("space", "white-space", "a space behind a tool's name", lambda v: v[:-1] + b' "'),
+    _other_tool("nul", "white-space", "NUL behind a tool's name", lambda v: v[:-1] + b'\\u0000"'),
+    _other_tool("case", "other-case", "a tool's name in capitals", bytes.upper),
+)
+
+
 def _unnamed(name: str, what: str, *, methods: tuple[bytes, ...] = ()) -> Operator:
     @rewrite(
         name,
@@ -270,6 +367,7 @@ def _unnamed(name: str, what: str, *, methods: tuple[bytes, ...] = ()) -> Operat
         "reject",
         f"{what} without its id, which makes a notification of it",
         "dispatchers by method alone: the call acts, and nobody is told",
+        deviations=("mcp-kind:no-id",),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source
@@ -291,6 +389,7 @@ OPERATORS: tuple[Operator, ...] = (
     *(_nested(*row) for row in FENCES),
     _stringified("params", (b"params",)),
     _stringified("arguments", _ARGUMENTS),
+    *_OTHER_TOOLS,
     *BATCHES,
     _unnamed("id-absent", "a request"),
     _unnamed("id-absent-call", "a call", methods=(b'"tools/call"',)),

@@ -14,6 +14,9 @@ from wirefence.strategies.source import Source
 
 __all__ = ["OPERATORS", "cut_at", "offsets"]
 
+_RANDOM = ("json-syntax:*", "utf8-invalid:invalid-utf8")
+"""What a cut anywhere may leave: half of a character too."""
+
 _PIPE = "a pipe that broke, a full disk, a writer killed in the middle of a write"
 
 
@@ -32,19 +35,40 @@ def _offset(source: Source, raw: bytes) -> int | None:
     return source.integer(places[0], places[-1]) if places else None
 
 
-@rewrite("truncate-line", "truncation", "reject", "the end of the line is missing", _PIPE)
+@rewrite(
+    "truncate-line",
+    "truncation",
+    "reject",
+    "the end of the line is missing",
+    _PIPE,
+    deviations=_RANDOM,
+)
 def _line(source: Source, scene: Scene) -> bytes | None:
     offset = _offset(source, scene.frame.raw)
     return None if offset is None else cut_at(scene.frame.raw, offset)
 
 
-@rewrite("truncate-into-next", "truncation", "reject", "the next frame follows on the line", _PIPE)
+@rewrite(
+    "truncate-into-next",
+    "truncation",
+    "reject",
+    "the next frame follows on the line",
+    _PIPE,
+    deviations=_RANDOM,
+)
 def _into_next(source: Source, scene: Scene) -> bytes | None:
     offset = _offset(source, scene.frame.raw)
     return None if scene.last or offset is None else scene.frame.raw[:offset]
 
 
-@rewrite("truncate-newline", "truncation", "reject", "only the LF is missing", _PIPE)
+@rewrite(
+    "truncate-newline",
+    "truncation",
+    "reject",
+    "only the LF is missing",
+    _PIPE,
+    deviations=("json-syntax:trailing", "frame-unterminated:whole"),
+)
 def _newline(source: Source, scene: Scene) -> bytes | None:
     del source
     return scene.body if scene.body.strip(b" \t\r") else None
@@ -56,6 +80,7 @@ def _newline(source: Source, scene: Scene) -> bytes | None:
     "reject",
     "only the last brace is missing, the form that repairing readers complete",
     "JSON repair libraries put in front of model output",
+    deviations=("json-syntax:unclosed",),
 )
 def _brace(source: Source, scene: Scene) -> bytes | None:
     del source
@@ -71,18 +96,37 @@ def _inside_string(scene: Scene, source: Source, text: bytes, keep: int) -> byte
     return scene.body[:place] + text[:keep] + b"\n"
 
 
-@rewrite("truncate-in-escape", "truncation", "reject", "cut in the middle of an escape", _PIPE)
+@rewrite(
+    "truncate-in-escape",
+    "truncation",
+    "reject",
+    "cut in the middle of an escape",
+    _PIPE,
+    deviations=("json-syntax:unclosed-string",),
+)
 def _escape(source: Source, scene: Scene) -> bytes | None:
     return _inside_string(scene, source, b"\\ud83d\\ude00", source.integer(1, 11))
 
 
-@rewrite("truncate-in-utf8", "truncation", "reject", "cut in the middle of a character", _PIPE)
+@rewrite(
+    "truncate-in-utf8",
+    "truncation",
+    "reject",
+    "cut in the middle of a character",
+    _PIPE,
+    deviations=("utf8-invalid:invalid-utf8",),
+)
 def _utf8(source: Source, scene: Scene) -> bytes | None:
     return _inside_string(scene, source, "\U0001f600".encode(), source.integer(1, 3))
 
 
 @rewrite(
-    "truncate-head", "truncation", "reject", "the beginning is missing", "a reader that joined late"
+    "truncate-head",
+    "truncation",
+    "reject",
+    "the beginning is missing",
+    "a reader that joined late",
+    deviations=_RANDOM,
 )
 def _head(source: Source, scene: Scene) -> bytes | None:
     at = _behind_brace(source, scene.frame.raw)
@@ -104,6 +148,7 @@ def _behind_brace(source: Source, raw: bytes) -> int | None:
     "reject",
     "a raw LF inside the message makes two broken lines",
     "a log wrapper that folds long lines",
+    deviations=_RANDOM,
 )
 def _split(source: Source, scene: Scene) -> bytes | None:
     raw, at = scene.frame.raw, _behind_brace(source, scene.frame.raw)
@@ -133,6 +178,7 @@ def _ended(scene: Scene, raw: bytes, name: str) -> Damaged:
     "reject",
     "cut inside the action's own name, so that a repaired frame acts under a shorter one",
     "JSON repair libraries put in front of model output",
+    deviations=("json-syntax:unclosed-string",),
 )
 def _action(source: Source, scene: Scene) -> bytes | None:
     member = find(scene.body, b"params", b"arguments", b"action")
@@ -152,7 +198,13 @@ OPERATORS: tuple[Operator, ...] = (
     _split,
     _action,
     Operator(
-        "truncate-eof", "truncation", "cut anywhere, then the end of stdin", _PIPE, "reject", _eof
+        "truncate-eof",
+        "truncation",
+        "cut anywhere, then the end of stdin",
+        _PIPE,
+        "reject",
+        _eof,
+        deviations=("frame-unterminated:part",),
     ),
     Operator(
         "truncate-newline-eof",
@@ -161,5 +213,6 @@ OPERATORS: tuple[Operator, ...] = (
         "readers that take what readline() gives at EOF for a line",
         "reject",
         _newline_eof,
+        deviations=("frame-unterminated:whole",),
     ),
 )

@@ -22,9 +22,25 @@ FILLERS: tuple[tuple[str, bytes, Expect, str], ...] = (
     ("block-comment", b"/* */", "reject", "JSON5, python-rapidjson's relaxed mode"),
 )
 
+_DEVIATIONS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("space", "tab"), ("none",)),
+    "cr": ("frame-cr:white-space", "frame-cr:line-end", "none"),
+    **dict.fromkeys(("ideographic-space", "zero-width-space"), ("json-syntax:unicode-space",)),
+    "nul": ("json-syntax:nul",),
+    "block-comment": ("json-syntax:block-comment", "json-syntax:trailing"),
+}
+"""By the name of the filler, where it is no white space to ``isspace``."""
+
 
 def _make_filler_operator(name: str, filler: bytes, expect: Expect, origin: str) -> Operator:
-    @rewrite(f"space-{name}", "white-space", expect, f"{filler!r} around a token", origin)
+    @rewrite(
+        f"space-{name}",
+        "white-space",
+        expect,
+        f"{filler!r} around a token",
+        origin,
+        deviations=_DEVIATIONS.get(name, ("json-syntax:other-white-space",)),
+    )
     def operator(source: Source, scene: Scene) -> bytes | None:
         body = scene.body
         end = len(body)
@@ -39,23 +55,43 @@ def _find_first_gap(body: bytes) -> int:
     return body.find(b"{") + 1
 
 
-@rewrite("space-crlf", "white-space", "profile", "CR before LF", "text mode on Windows")
+@rewrite(
+    "space-crlf",
+    "white-space",
+    "profile",
+    "CR before LF",
+    "text mode on Windows",
+    deviations=("frame-cr:line-end", "none"),
+)
 def _crlf(source: Source, scene: Scene) -> bytes:
     del source
     return scene.body + b"\r\n"
 
 
 @rewrite(
-    "space-empty-line", "white-space", "reject", "an empty line before it", "print() once more"
+    "space-empty-line",
+    "white-space",
+    "reject",
+    "an empty line before it",
+    "print() once more",
+    deviations=("frame-empty:no-bytes", "frame-empty:white-space", "none"),
 )
 def _empty(source: Source, scene: Scene) -> bytes:
     return source.choice((b"\n", b" \n", b"\t \n", b"\r\n")) + scene.frame.raw
 
 
 def _make_replacing_operator(  # noqa: PLR0913 - a row of the table below
-    name: str, pattern: bytes, new: bytes, reason: str, origin: str, *, first: bool = False
+    name: str,
+    pattern: bytes,
+    new: bytes,
+    reason: str,
+    origin: str,
+    *traits: str,
+    first: bool = False,
 ) -> Operator:
-    @rewrite(name, "white-space", "reject", reason, origin)
+    deviations = tuple(f"json-syntax:{trait}" for trait in traits)
+
+    @rewrite(name, "white-space", "reject", reason, origin, deviations=deviations)
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source
         split = scene.body.partition if first else scene.body.rpartition
@@ -65,18 +101,51 @@ def _make_replacing_operator(  # noqa: PLR0913 - a row of the table below
     return operator
 
 
-@rewrite("comment-line", "white-space", "reject", "a comment after the message", "JSON5 and JSONC")
+@rewrite(
+    "comment-line",
+    "white-space",
+    "reject",
+    "a comment after the message",
+    "JSON5 and JSONC",
+    deviations=("json-syntax:trailing",),
+)
 def _comment(source: Source, scene: Scene) -> bytes:
     return scene.body + source.choice((b"//", b" // done", b" # done", b"/**/", b"--")) + b"\n"
 
 
-@rewrite("quotes-single", "white-space", "reject", "single quotes", "repr() instead of json.dumps")
+@rewrite(
+    "comment-own-line",
+    "white-space",
+    "reject",
+    "a comment on a line before it",
+    "JSON5 and JSONC; scripts that print their own first line",
+    deviations=("json-syntax:line-comment", "none"),
+)
+def _comment_line(source: Source, scene: Scene) -> bytes:
+    return source.choice((b"// started\n", b"# started\n", b"#!/bin/sh\n")) + scene.frame.raw
+
+
+@rewrite(
+    "quotes-single",
+    "white-space",
+    "reject",
+    "single quotes",
+    "repr() instead of json.dumps",
+    deviations=("json-syntax:single-quotes",),
+)
 def _single(source: Source, scene: Scene) -> bytes | None:
     del source
     return scene.frame.raw.replace(b'"', b"'") if b'"' in scene.frame.raw else None
 
 
-@rewrite("quotes-none", "white-space", "reject", "a member name without quotes", "JSON5")
+@rewrite(
+    "quotes-none",
+    "white-space",
+    "reject",
+    "a member name without quotes",
+    "JSON5",
+    deviations=("json-syntax:unquoted-name",),
+)
 def _bare(source: Source, scene: Scene) -> bytes | None:
     del source
     if b'"jsonrpc"' not in scene.frame.raw:
@@ -89,18 +158,44 @@ OPERATORS: tuple[Operator, ...] = (
     _crlf,
     _empty,
     _comment,
+    _comment_line,
     _single,
     _bare,
     _make_replacing_operator(
-        "comma-trailing", b"}", b",}", "a trailing comma", "JSON5, hand-written JSON"
+        "comma-trailing",
+        b"}",
+        b",}",
+        "a trailing comma",
+        "JSON5, hand-written JSON",
+        "trailing-comma",
     ),
     _make_replacing_operator(
-        "comma-double", b"}", b",,}", "two trailing commas", "JavaScript arrays"
+        "bracket-other",
+        b"}",
+        b"]",
+        "the last brace is a bracket",
+        "readers that count brackets and do not compare them",
+        "wrong-bracket",
     ),
     _make_replacing_operator(
-        "semicolon", b"}", b"};", "a semicolon after the message", "JavaScript writers"
+        "comma-double", b"}", b",,}", "two trailing commas", "JavaScript arrays", "missing-value"
     ),
     _make_replacing_operator(
-        "colon-equals", b":", b"=", "an equals sign for a colon", "Ruby and PHP writers", first=True
+        "semicolon",
+        b"}",
+        b"};",
+        "a semicolon after the message",
+        "JavaScript writers",
+        "trailing",
+        "syntax",
+    ),
+    _make_replacing_operator(
+        "colon-equals",
+        b":",
+        b"=",
+        "an equals sign for a colon",
+        "Ruby and PHP writers",
+        "missing-colon",
+        first=True,
     ),
 )
