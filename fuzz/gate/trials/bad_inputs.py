@@ -5,6 +5,7 @@ Each is made of a good call in the grammar's abstract words, so that it acts if 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from wirefence.fuzz.gate.trials.messages import TrialNames
@@ -49,10 +50,12 @@ UGLY: tuple[tuple[str, Ugly], ...] = (
 """The five ugly inputs: a log line and then a valid request, a banner behind a request, an object
 cut short by the end of stdin, two objects with nothing between them, malformed params."""
 
+_ID = re.compile(rb'"id":"[^"]*",')
+
 REJECTED_HANDSHAKES: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
     ("gate-trailing-brace", lambda raw: raw + b"}"),
     ("gate-truncated", lambda raw: raw[:-1]),
-    ("gate-no-id", lambda raw: raw.replace(b'"id":', b'"Id":', 1)),
+    ("gate-no-id", lambda raw: _ID.sub(b"", raw, count=1)),
     ("gate-no-version", lambda raw: raw.replace(b'"protocolVersion":', b'"protocol":', 1)),
     ("gate-params-array", lambda raw: raw.replace(b'"params":{', b'"params":[{', 1)[:-1] + b"]}"),
     ("gate-wrong-jsonrpc", lambda raw: raw.replace(b'"2.0"', b'"1.0"', 1)),
@@ -66,6 +69,12 @@ _Text = Callable[[bytes, TrialNames], bytes | None]
 
 def _replace_text(old: bytes, new: bytes) -> _Text:
     return lambda good, _names: good.replace(old, new, 1) if old in good else None
+
+
+def _replace_params(good: bytes, names: TrialNames) -> bytes | None:
+    """Put the action's name in place of the params, which are the last member of a call."""
+    head, params, _ = good.partition(b'"params":{')
+    return b'%b"params":"%b"}' % (head, names.action_name("t").encode()) if params else None
 
 
 def _with_id(token: bytes) -> _Text:
@@ -82,7 +91,7 @@ DANGEROUS: tuple[tuple[str, _Text], ...] = (
         "danger-no-id",
         lambda good, names: good.replace(b'"id":' + names.request_id("t") + b",", b"", 1),
     ),
-    ("danger-params-string", _replace_text(b'"params":{', b'"params":"x","data":{')),
+    ("danger-params-string", _replace_params),
     ("danger-arguments-array", _replace_text(b'"arguments":{', b'"arguments":[],"data":{')),
     ("danger-arguments-string", _replace_text(b'"arguments":{', b'"arguments":"{}","data":{')),
     ("danger-arguments-null", _replace_text(b'"arguments":{', b'"arguments":null,"data":{')),
