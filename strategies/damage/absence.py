@@ -49,6 +49,40 @@ _ROWS: tuple[tuple[str, tuple[bytes, ...], Expect, str, tuple[Version, ...]], ..
 """Name, path, verdict, the host that has the member (``""``: most sessions do), versions."""
 
 
+_DEVIATIONS: dict[str, tuple[str, ...]] = {
+    "jsonrpc": ("rpc-version:absent",),
+    "params": (
+        "none",
+        "mcp-params:name",
+        "mcp-params:version",
+        "mcp-params:request-id",
+        "mcp-params:progress-token",
+        "mcp-meta:version",
+    ),
+    "meta": ("none", "authz-denied:no-token", "mcp-meta:version"),
+    "name": ("mcp-params:name",),
+    "arguments": ("tool-arguments:missing",),
+    "protocol-version": ("mcp-params:version",),
+    "capabilities": ("mcp-params:capabilities",),
+    "client-info": ("mcp-params:client-info",),
+    "client-name": ("mcp-params:client-info",),
+    "client-version": ("mcp-params:client-info",),
+    "meta-version": ("mcp-meta:version",),
+    "meta-capabilities": ("mcp-meta:capabilities",),
+    "meta-client-info": ("none",),
+    "meta-client-name": ("mcp-meta:client-info",),
+    "meta-client-version": ("mcp-meta:client-info",),
+    "request-id": ("none", "mcp-params:request-id"),
+    "reason": ("none",),
+    "notification-token": ("mcp-params:progress-token",),
+    "progress": ("mcp-params:progress",),
+    "total": ("none",),
+    "error-code": ("rpc-result:code",),
+    "error-message": ("rpc-result:message",),
+}
+"""What is wrong without the member, by its name."""
+
+
 def _absent(
     name: str, path: tuple[bytes, ...], expect: Expect, host: str, versions: tuple[Version, ...]
 ) -> Operator:
@@ -62,6 +96,7 @@ def _absent(
         _ORIGIN,
         host=maker,
         versions=versions,
+        deviations=_DEVIATIONS[name],
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source

@@ -108,6 +108,10 @@ _MEMBER_DEVIATIONS: dict[str, tuple[str, ...]] = {
     "progress": ("mcp-params:progress",),
     "total": ("mcp-params:total",),
     "result": ("rpc-result:result",),
+    **dict.fromkeys(("meta-client-name", "meta-client-version"), ("mcp-meta:client-info",)),
+    "error-code": ("rpc-result:code",),
+    "error-message": ("rpc-result:message",),
+    "task": ("mcp-params:task",),
     "error": ("rpc-result:error", "rpc-result:code"),
 }
 """By the name of the member."""

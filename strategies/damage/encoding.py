@@ -67,7 +67,9 @@ _OTHER_TEXT = (
 """What is wrong where one of the strings of a message, whichever it is, holds another text."""
 
 _INSERT_DEVIATIONS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("raw-surrogate", "cesu-8"), ("utf8-invalid:surrogate-bytes",)),
+    **dict.fromkeys(
+        ("raw-surrogate", "raw-low-surrogate", "cesu-8"), ("utf8-invalid:surrogate-bytes",)
+    ),
     "escaped-high-surrogate": ("json-lone-surrogate:lone-hi", *_OTHER_TEXT),
     "escaped-low-surrogate": ("json-lone-surrogate:lone-lo", *_OTHER_TEXT),
     "escaped-swapped-surrogates": ("json-lone-surrogate:lone-hi", *_OTHER_TEXT),
@@ -108,6 +110,11 @@ def _insert(name: str, text: bytes, expect: Expect, origin: str) -> Operator:
     "the caller's token holds half of a character, escaped",
     "comparisons in constant time that encode both sides first",
     host=CALL,
+    deviations=(
+        "json-lone-surrogate:lone-hi",
+        "json-lone-surrogate:lone-lo",
+        "identity-unknown:other",
+    ),
 )
 def _token(source: Source, scene: Scene) -> bytes | None:
     member = find(scene.frame.raw, b"params", b"_meta", b"wirefence/token")

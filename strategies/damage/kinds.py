@@ -42,6 +42,7 @@ def _unname(kind: Kind) -> Operator:
         _BY_METHOD,
         host=host_of(kind),
         versions=_versions_of(kind),
+        deviations=("mcp-kind:no-id",),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source
@@ -66,6 +67,7 @@ def _name(kind: Kind) -> Operator:
         _BY_METHOD,
         host=host_of(kind),
         versions=_versions_of(kind),
+        deviations=("mcp-kind:id",),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         raw = scene.frame.raw
@@ -98,6 +100,7 @@ _STRANGE_PARAMS = (
     "reject",
     "the method of a request is one of another version, or of the server",
     _OLD,
+    deviations=("mcp-method:unknown", "life-not-initialized:request"),
 )
 def _foreign_request(source: Source, scene: Scene) -> bytes | None:
     raw = scene.frame.raw
@@ -123,6 +126,7 @@ def _is_notice(raw: bytes) -> bool:
     "a notification of another version, or of the server, whose params mean nothing here",
     _OLD,
     host=HOSTS["request-id"],
+    deviations=("none",),
 )
 def _foreign_notice(source: Source, scene: Scene) -> bytes | None:
     if not _is_notice(scene.frame.raw):
@@ -139,6 +143,7 @@ def _foreign_notice(source: Source, scene: Scene) -> bytes | None:
     _OLD,
     host=HOSTS["request-id"],
     versions=("2026-07-28",),
+    deviations=("none",),
 )
 def _foreign_progress(source: Source, scene: Scene) -> bytes | None:
     del source

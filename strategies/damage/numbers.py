@@ -103,6 +103,9 @@ _DEVIATIONS: dict[str, tuple[str, ...]] = {
     "2-70": ("json-integer-range:int>=10^20", "none"),
     "4301-digits": ("json-number-length:int-4301d", "none"),
     "long-mantissa": ("json-number-length:fraction-4301d", *_RANGE_DEVIATIONS),
+    **dict.fromkeys(("2-53", "minus-2-53"), ("json-integer-range:int>2^53", "none")),
+    "1001-bytes": ("json-number-length:number-1001c", "none"),
+    "1000-digits": ("json-integer-range:int-310d", "none"),
 }
 """By the name of the spelling."""
 
@@ -136,7 +139,13 @@ def _spelling(name: str, token: bytes, expect: Expect, origin: str) -> Operator:
 
 def _bound(name: str, token: bytes, expect: Expect, origin: str) -> Operator:
     @rewrite(
-        f"number-{name}", "number-spelling", expect, f"a value is {token[:24]!r}", origin, host=CALL
+        f"number-{name}",
+        "number-spelling",
+        expect,
+        f"a value is {token[:24]!r}",
+        origin,
+        host=CALL,
+        deviations=_DEVIATIONS.get(name, ("none",)),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source

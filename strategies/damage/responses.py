@@ -53,6 +53,24 @@ def _answer_twice(source: Source, raw: bytes, ident: Member) -> bytes:
     return insert_member(raw, ident, other, before=source.chance(1, 2))
 
 
+_IDS = tuple(
+    f"rpc-id:{kind}" for kind in ("boolean", "integral-fraction", "minus-zero", "array", "object")
+)
+_UNASKED = ("life-unsolicited-response:response", "none")
+_PARAMS = ("rpc-unknown-member:params",)
+_DEVIATIONS: dict[str, tuple[str, ...]] = {
+    "result-unnamed": ("rpc-kind:no-id",),
+    "error-unnamed": ("rpc-kind:no-id", *_UNASKED),
+    "result-id-null": ("rpc-id:null",),
+    "error-id-null": _UNASKED,
+    **dict.fromkeys(("result-id-other", "error-id-other"), _IDS),
+    **dict.fromkeys(("result-params", "error-params"), (*_PARAMS, "none")),
+    **dict.fromkeys(
+        ("result-params-confused", "error-params-confused"),
+        (*_PARAMS, *(f"rpc-params:{kind}" for kind in ("null", "string", "array", "number"))),
+    ),
+    "result-and-error": ("rpc-kind:mixed",),
+}
 _ROWS: tuple[tuple[str, bytes, _Change, Expect, str], ...] = (
     ("result-unnamed", b"result", _unname, "reject", "a result without an id"),
     ("error-unnamed", b"error", _unname, "profile", "an error without an id"),
@@ -69,7 +87,15 @@ _ROWS: tuple[tuple[str, bytes, _Change, Expect, str], ...] = (
 
 
 def _respond(name: str, outcome: bytes, change: _Change, expect: Expect, reason: str) -> Operator:
-    @rewrite(name, "structure", expect, reason, _PENDING, host=HOSTS[outcome.decode()])
+    @rewrite(
+        name,
+        "structure",
+        expect,
+        reason,
+        _PENDING,
+        host=HOSTS[outcome.decode()],
+        deviations=_DEVIATIONS[name],
+    )
     def operator(source: Source, scene: Scene) -> bytes | None:
         raw = scene.frame.raw
         ident = find(raw, b"id")

@@ -50,6 +50,7 @@ def _unsupported(name: str, reason: str, versions: tuple[bytes, ...]) -> Operato
         _ORIGIN,
         host=HOSTS["meta-version"],
         versions=(_STATELESS,),
+        deviations=("mcp-version:unsupported",),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         member = find(scene.frame.raw, *_MEMBER)
@@ -68,6 +69,7 @@ def _unsupported(name: str, reason: str, versions: tuple[bytes, ...]) -> Operato
     "servers that put what they were sent into the text or data of an error",
     host=HOSTS["meta-version"],
     versions=(_STATELESS,),
+    deviations=("mcp-version:unsupported",),
 )
 def _action(source: Source, scene: Scene) -> bytes | None:
     member = find(scene.frame.raw, *_MEMBER)
@@ -94,6 +96,7 @@ def _initialize(scene: Scene) -> bool:
     "initialize offers a protocol version that the server does not speak",
     "MCP lifecycle, version negotiation: the server answers with one that it supports",
     versions=_HANDSHAKE,
+    deviations=("none",),
 )
 def _offer(source: Source, scene: Scene) -> bytes | None:
     member = find(scene.frame.raw, b"params", b"protocolVersion")
@@ -110,6 +113,7 @@ def _offer(source: Source, scene: Scene) -> bytes | None:
     "the first initialize of the session in an array",
     "MCP 2025-03-26, lifecycle: initialize MUST NOT be part of a batch",
     versions=_HANDSHAKE,
+    deviations=("rpc-batch:other-version", "rpc-batch:initialize"),
 )
 def _array(source: Source, scene: Scene) -> bytes | None:
     if not _initialize(scene):

@@ -173,14 +173,8 @@ It must be sound: else the place takes no value of this kind, and another rule i
 _NOT_ALONE = (
     "a frame after the close comes after the frame that closes, which has another deviation"
 )
-_NO_OPERATOR = "no operator makes it yet"
 WITHOUT: dict[str, str] = {
     "life-closed:frame": _NOT_ALONE,
-    "json-number-length:number-1001c": _NO_OPERATOR,
-    "rpc-kind:no-id": _NO_OPERATOR,
-    "rpc-unknown-member:params": _NO_OPERATOR,
-    "rpc-result:message": _NO_OPERATOR,
-    "mcp-params:task": _NO_OPERATOR,
 }
 """Deviations that no operator makes alone, with the reason."""
 
