@@ -58,8 +58,8 @@ def check_replies(evidence: Evidence) -> Iterator[Finding]:
 
 def _check_owed(evidence: Evidence, owed: Owed) -> Iterator[Finding]:
     """Check the replies to a request that is owed one."""
-    if not owed.replies:
-        yield from _check_missing(evidence, owed.frame)
+    if not owed.replies or _answers_shared(evidence, owed):
+        yield from _check_missing(evidence, owed)
         return
     several = len(owed.replies) > 1
     if several and owed.shared is None and not owed.twin:
@@ -75,15 +75,24 @@ def _check_owed(evidence: Evidence, owed: Owed) -> Iterator[Finding]:
         yield from wrong[0]
 
 
+def _answers_shared(evidence: Evidence, owed: Owed) -> bool:
+    """Whether the one reply to a good request is the error for a rejected frame with its id."""
+    if owed.shared is None or owed.frame.reply != "result" or not evidence.exact:
+        return False
+    return len(owed.replies) == 1 and not owed.replies[0].verdict.is_result
+
+
 def _count_results(replies: Iterable[Reply]) -> int:
-    return sum(each.verdict.is_result for each in replies)
+    """Count the results that differ: a target that answers everything twice repeats itself."""
+    return len({each.line for each in replies if each.verdict.is_result})
 
 
-def _check_missing(evidence: Evidence, frame: FrameVerdict) -> Iterator[Finding]:
+def _check_missing(evidence: Evidence, owed: Owed) -> Iterator[Finding]:
+    frame = owed.frame
     if evidence.ending != "open" or not evidence.served or _may_be_unread(evidence):
         return  # another finding says so
     before = [each for each in evidence.list_rejected() if each.start < frame.start]
-    if before and not frame.rule:
+    if before and (not frame.rule or _is_answered_in_control(evidence, owed)):
         text = f"no reply to {frame.method} after a frame that breaks {before[-1].rule}"
         yield evidence.make_finding("session", "session-resync", before[-1], text)
     elif not (frame.rule and _is_lost_after(evidence, frame)):
@@ -92,6 +101,13 @@ def _check_missing(evidence: Evidence, frame: FrameVerdict) -> Iterator[Finding]
         # What a server does not answer says something of it. A deviation says as much.
         kind = "" if frame.rule else f":{frame.method}"
         yield evidence.make_finding("reply", f"reply-missing{kind}", frame, text)
+
+
+def _is_answered_in_control(evidence: Evidence, owed: Owed) -> bool:
+    """Whether the same request is answered in a session without the rejected frames."""
+    known = evidence.control.owed if evidence.control else ()
+    same = (each for each in known if (type(each.name), each.name) == (type(owed.name), owed.name))
+    return any(each.replies for each in same)
 
 
 def _may_be_unread(evidence: Evidence) -> bool:
@@ -201,14 +217,17 @@ def _charge_processed(evidence: Evidence, owner: FrameVerdict, reply: Reply) -> 
 
 def _check_codes(evidence: Evidence, answer: Answer) -> Iterator[Finding]:
     late = [frame for frame in answer.owners if frame.rule == "life-closed"]
-    codes = {frame.code for frame in answer.owners if frame not in late}
+    bad = [frame for frame in answer.owners if frame not in late]
+    if bad and not evidence.nameless and len(answer.replies) == 1:
+        late = []  # the only answer to the rejected frame
+    codes = {frame.code for frame in bad}
     wrong = [each for each in answer.replies if each.verdict.code not in codes]
     if not wrong:
         return
-    owner, line = answer.owners[0], wrong[0].line
+    owner, line = (late or bad)[0], wrong[0].line
     if late:
         text = "an answer after the close"
-        yield evidence.make_finding("reply", "reply-to-rejected:late", late[0], text, line)
+        yield evidence.make_finding("reply", "reply-to-rejected:late", owner, text, line)
     else:
         got = describe_value(wrong[0].verdict.code)
         text = f"wrong error code: expected {owner.code}, got {got}"
@@ -230,9 +249,20 @@ def _check_nameless(evidence: Evidence) -> Iterator[Finding]:
         codes = {frame.code for frame in rejected}
         for each in [each for each in nameless if each.verdict.code not in codes][:1]:
             text = f"wrong error code: got {describe_value(each.verdict.code)}"
-            late = next((f for f in evidence.frames if f.rule == "life-closed"), None)
+            late = _find_late_answered(evidence)
             effect = "reply-to-rejected:late" if late else "reply-code"
             yield evidence.make_finding("reply", effect, late or rejected[0], text, each.line)
+
+
+def _find_late_answered(evidence: Evidence) -> FrameVerdict | None:
+    """Return a frame after the close, if the errors with a null id are too many for those before.
+
+    A rejected frame that was answered under its own id needs no other error.
+    """
+    answered = {owner.start for answer in evidence.strays for owner in answer.owners}
+    before = [each for each in evidence.list_rejected() if each.start not in answered]
+    late = (each for each in evidence.frames if each.rule == "life-closed")
+    return next(late, None) if len(evidence.nameless) > len(before) else None
 
 
 def _name_nameless(evidence: Evidence, surplus: int) -> tuple[str, FrameVerdict | None]:
