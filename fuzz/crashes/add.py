@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from wirefence.fuzz.crashes.classes import find_classes
+from wirefence.fuzz.crashes.divergences import PARSERS
 from wirefence.fuzz.crashes.minimize import MinimizeLimits, minimize_reproducer
 from wirefence.fuzz.crashes.rerun import CaseRunners, Subject
-from wirefence.fuzz.crashes.same import PARSERS, same
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.metadata import Status, make_metadata
 from wirefence.fuzz.store.scan import Entry, scan_folder
@@ -144,7 +144,7 @@ def _find_versions(found: Finding, subject: Subject) -> dict[str, str]:
 
 def _find_known(found: Finding, case: Case, entries: Iterable[Entry]) -> Entry | None:
     """Return the entry that has the same fault; a fixed one only if it has the same bytes."""
-    alike = (each for each in entries if same(found)(each.metadata.to_finding()))
+    alike = (each for each in entries if each.metadata.signature == found.signature)
     return next((each for each in alike if not is_fixed(each) or each.case == case), None)
 
 

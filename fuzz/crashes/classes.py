@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from wirefence.fuzz.crashes.same import Divergence, find_divergences
+from wirefence.fuzz.crashes.divergences import Divergence, find_divergences
 from wirefence.fuzz.examination.quirk_probe import PROBES
 from wirefence.fuzz.shrink.ordering import simplicity_key
 from wirefence.fuzz.shrink.shrinker import shrink_input

@@ -1,7 +1,7 @@
 """Differences of two parsers in their own environments, as findings.
 
-Which side is right plays no part. So a finding is named by the two libraries, the effect, and the
-traits of the document; minimizing may remove traits.
+Which side is right plays no part. So a finding is named by the two libraries, the effect with what
+each side said, and the first trait of the document.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from wirefence.fuzz.compare.sides import Team, start_team
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import Finding
+from wirefence.oracles.traits import first_trait
 from wirefence.targets.environments import Observation, Side, prepare_side
 
 __all__ = ["find_differences", "find_versions", "save_differences"]
@@ -83,10 +84,9 @@ def _make_finding(
         return None
     assert effect in EFFECTS
     held = find_input_traits(raw)
-    errors = f"{old.error or old.kind} -> {new.error or new.kind}"
-    kind = f"{errors}: {'+'.join(sorted(held)) or 'any'}"
+    errors = f"{old.error or old.kind} -> {new.error or new.kind}".replace("|", "/")
     target = " to ".join(specs)
-    signature = f"{target}|compare|{effect}|{kind}"
+    signature = f"{target}|{effect}:{errors}|{first_trait(held)}"
     return Finding("compare", effect, target, signature, explain_effect(effect, held, *specs))
 
 

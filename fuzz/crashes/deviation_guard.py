@@ -6,24 +6,32 @@ So a candidate keeps its finding only if nothing is wrong with it that was right
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from wirefence.oracles.deviation_table import NONE
 from wirefence.oracles.deviations import find_deviation
 from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import DEFAULT_TOOLS, Contract, Profile, Tool
 from wirefence.strategies.records import Case
 
-__all__ = ["DeviationGuard", "list_deviations"]
+__all__ = ["DeviationGuard", "list_deviations", "list_frame_deviations"]
 
 
 def list_deviations(
     case: Case, profile: Profile = "strict", tools: tuple[Tool, ...] = DEFAULT_TOOLS
 ) -> frozenset[str]:
     """Return what is wrong with the frames of a session, sound frames left out."""
+    return frozenset(list_frame_deviations(case, profile, tools))
+
+
+def list_frame_deviations(
+    case: Case, profile: Profile = "strict", tools: tuple[Tool, ...] = DEFAULT_TOOLS
+) -> list[str]:
+    """Return the deviation of each frame that is not sound, in order."""
     contract = Contract(case.version, profile, "continue", tools)
     frames = judge_session(case.data, contract).frames
-    found = {find_deviation(case.data, frame, contract) for frame in frames}
-    return frozenset(found - {"none"})
+    found = (find_deviation(case.data, frame, contract) for frame in frames)
+    return [each for each in found if each != NONE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,10 @@ class DeviationGuard:
     ) -> DeviationGuard:
         """Return the guard of a case."""
         return cls(list_deviations(case, profile, tools), profile, tools)
+
+    def narrow(self, case: Case) -> DeviationGuard:
+        """Return the guard of a smaller case: what it is rid of does not come back."""
+        return replace(self, allowed=list_deviations(case, self.profile, self.tools))
 
     def permits(self, case: Case) -> bool:
         """Whether nothing is wrong with ``case`` that was right in the case of the guard."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from wirefence.fuzz.crashes.deviation_guard import DeviationGuard
+from wirefence.fuzz.crashes.divergences import PARSERS
 from wirefence.fuzz.crashes.rerun import CaseRunners, make_subject
-from wirefence.fuzz.crashes.same import PARSERS, same
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.shrink.ordering import simplicity_key
 from wirefence.fuzz.shrink.pauses import (
@@ -140,8 +140,8 @@ class _Session:
         return [next(filter(None, hits[at : at + self.repeat]), None) for at in steps]
 
     def _is_wanted(self, found: Finding) -> bool:
-        wanted = self.entry.metadata.to_finding()
-        return same(wanted)(found) and self.split in ("", found.summary)
+        wanted = self.entry.metadata.signature
+        return found.signature == wanted and self.split in ("", found.summary)
 
     def keeps_many(self, batch: Sequence[bytes]) -> list[bool]:
         cases = [self.make_case(data, self.cuts_of(data)) for data in batch]
@@ -177,6 +177,7 @@ class _Session:
 
     def record_best(self, data: bytes) -> None:
         self.best = self.make_case(data, self.cuts_of(data))
+        self.guard = self.guard and self.guard.narrow(self.best)
         self.tell(self.executions, len(data))
         if time.monotonic() - self.saved > _SAVE_INTERVAL:
             self.save_best()
@@ -279,7 +280,10 @@ def _start_warm_server(session: _Session) -> Iterator[WarmServer | None]:
     # Importing the gate is slow, and only servers need it.
     from wirefence.fuzz.crashes.warm_server import WarmServer  # noqa: PLC0415
 
-    with WarmServer(subject, wanted.oracle, same(wanted)) as living:
+    def shows(found: Finding) -> bool:
+        return found.signature == wanted.signature
+
+    with WarmServer(subject, wanted.oracle, shows) as living:
         session.executions += 1
         (likely,) = living.screen_cases([session.best], session.best)
         yield living if likely else None

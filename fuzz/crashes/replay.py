@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from wirefence.fuzz.crashes.rerun import CaseRunners, Subject, make_subject
-from wirefence.fuzz.crashes.same import elsewhere, same
 from wirefence.fuzz.errors import FOUND, NOTHING, USAGE, UsageError
 from wirefence.fuzz.store.scan import Entry
 from wirefence.oracles.records import Finding
@@ -79,7 +78,7 @@ def _by_subject(pair: tuple[Entry, Subject]) -> tuple[str, str, str]:
 
 def replay_reproducer(entry: Entry, runners: CaseRunners, *, own: bool = True) -> ReplayResult:
     """Replay one reproducer with ``runners`` of its ``own`` target or of another one."""
-    test = (same if own else elsewhere)(entry.metadata.to_finding())
+    test = _make_test(entry.metadata.to_finding(), own=own)
     try:
         seen = _run_trials(entry, runners, test)
     except (UsageError, TargetError) as error:
@@ -89,6 +88,13 @@ def replay_reproducer(entry: Entry, runners: CaseRunners, *, own: bool = True) -
     verdict = STILL if any(map(test, seen)) else CHANGED if seen else FIXED
     said = ReplayResult(entry, verdict, expected=True, seen=tuple(seen))
     return _compare_with_status(said, own=own)
+
+
+def _make_test(wanted: Finding, *, own: bool) -> Callable[[Finding], bool]:
+    """Return a test for the same fault: of the ``own`` target by signature, else of any target."""
+    if own:
+        return lambda found: found.signature == wanted.signature
+    return lambda found: (found.effect, found.deviation) == (wanted.effect, wanted.deviation)
 
 
 def _run_trials(

@@ -12,7 +12,7 @@ from functools import lru_cache
 from multiprocessing.connection import Connection
 from typing import Self
 
-from wirefence.fuzz.crashes.same import PARSERS, divergences
+from wirefence.fuzz.crashes.divergences import PARSERS, divergences
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.examination.examiner import Examiner
 from wirefence.fuzz.examination.plan import Plan, build_examiner

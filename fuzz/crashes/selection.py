@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from wirefence.fuzz.crashes.same import same
 from wirefence.fuzz.shrink.ordering import simplicity_key
 from wirefence.fuzz.store.scan import Entry
 from wirefence.fuzz.store.status import is_fixed
@@ -53,8 +52,8 @@ class _Selection:
         )
 
     def _find_known(self, entry: Entry) -> str:
-        test = same(entry.metadata.to_finding())
-        other = next((each for each in self.taken if test(each.metadata.to_finding())), None)
+        signature = entry.metadata.signature
+        other = next((each for each in self.taken if each.metadata.signature == signature), None)
         return f"is known already, as {other.id} ({other.metadata.status})" if other else ""
 
     def _find_fixed(self, entry: Entry) -> str:

@@ -102,7 +102,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "suspect.py").write_text(SUSPECT)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(ROOT), str(tmp_path))))
+    places = (ROOT / "src", ROOT, tmp_path)  # child processes run this checkout, as tests do
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, places)))
     return tmp_path
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wirefence.fuzz.crashes.classes import find_classes
-from wirefence.fuzz.crashes.same import divergences
+from wirefence.fuzz.crashes.divergences import divergences
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.crashes.conftest import Wirefence, filed, noisy
+from tests.crashes.conftest import CALL, HANDSHAKE, Git, Wirefence, filed, noisy
 from wirefence.fuzz.crashes.compared_sides import save_differences
+from wirefence.fuzz.crashes.deviation_guard import list_deviations
 from wirefence.fuzz.crashes.minimize import MinimizeLimits, MinimizeResult, minimize_reproducer
 from wirefence.fuzz.crashes.replay import (
     CHANGED,
@@ -56,32 +57,77 @@ def test_a_fault_of_a_gateway_keeps_its_signature(here: Path):
     assert len(done.entry.case.data) < 320
 
 
+def test_a_finding_of_stripped_white_space_keeps_its_handshake(here: Path):
+    call = (CALL % (7, 7)).removesuffix(b"\n") + "\u3000\n".encode()
+    entry = filed(here / "f", noisy(call, 4), "planted:strips-unicode-space", "act-rejected")
+    done = minimized(entry)
+    assert done.entry.metadata.signature == entry.metadata.signature
+    assert done.entry.metadata.signature.endswith("|json-syntax:other-white-space")
+    assert b'"initialize"' in done.entry.case.data
+    assert list_deviations(done.entry.case) == {"json-syntax:other-white-space"}
+
+
+def test_an_input_with_two_deviations_ends_with_one(here: Path):
+    nan = (CALL % (7, 7)).replace(b'"note":', b'"options":{"x":NaN},"note":')
+    boolean = (CALL % (8, 8)).replace(b'"id":8', b'"id":true')
+    data = HANDSHAKE + nan + CALL % (1, 1) + boolean
+    entry = filed(here / "f", data, "planted:takes-nan", "act-rejected|json-syntax:nan")
+    assert list_deviations(entry.case) == {"json-syntax:nan", "rpc-id:boolean"}
+    done = minimized(entry)
+    assert done.entry.metadata.signature == entry.metadata.signature
+    assert list_deviations(done.entry.case) == {"json-syntax:nan"}
+
+
+def test_a_message_keeps_its_id_and_version(here: Path):
+    call = (CALL % (7, 7)).replace(b'"note"', b'"action":"n-8","note"')
+    entry = filed(here / "f", noisy(call, 4), "planted:last-duplicate-wins", "act-rejected")
+    frames = minimized(entry).entry.case.data.splitlines()
+    assert len(frames) == 3
+    assert all(b'"jsonrpc":"2.0"' in frame for frame in frames)
+    assert b'"id":' in frames[-1]
+
+
+def test_findings_of_two_rules_stay_two_and_are_both_committed(
+    here: Path, git: Git, wirefence: Wirefence
+):
+    """Without its second deviation each could be made smaller than it may be."""
+    target, folder = "planted:folds-case-of-members", here / ".wirefence/findings"
+    upper = (CALL % (7, 7)).replace(b'"method"', b'"METHOD"')
+    both = (CALL % (8, 8)).replace(b'"method"', b'"Id":8,"method"')
+    wanted = {
+        filed(folder, noisy(each, 4), target, part).metadata.signature
+        for each, part in ((upper, "act-rejected|rpc-kind"), (both, "act-rejected|rpc-unknown"))
+    }
+    assert wirefence("minimize", "--all").code == 0
+    assert wirefence("crashes", "commit").code == 0
+    kept = scan_folder(here / "crashes").entries
+    assert {each.metadata.signature for each in kept} == wanted
+
+
 def test_a_case_that_kills_the_process_is_minimized(here: Path):
     case = case_from_bytes(noisy(b"PIPOISONOISE\n", 4))
     found = make_finding("liveness", "live-crash", "suspect:kills", "exit 9", "died")
     metadata = make_metadata(found, case, versions={})
     entry = Entry(Store(here / "f").write_reproducer(metadata, case.data), metadata, case)
     done = minimized(entry)
-    assert done.entry.case.data == b"POISON"
+    assert done.entry.case.data == b"POISON\n"
 
 
 def test_a_flaky_fault_is_run_often_enough(here: Path):
     case = case_from_bytes(b"some\nPOISON here\nlines\n")
-    found = make_finding(
-        "non-action", "act-unfounded", "suspect:flaky/close", "action name never sent", ""
-    )
+    found = make_finding("non-action", "act-unfounded", "suspect:flaky/close", "none", "")
     metadata = make_metadata(found, case, versions={})
     entry = Entry(Store(here / "f").write_reproducer(metadata, case.data), metadata, case)
     done = minimized(entry, limit=400)
     assert 0 < done.shown < done.trials
-    assert done.entry.case.data == b"POISON"
+    assert done.entry.case.data == b"POISON\n"
 
 
 def test_pauses_are_kept_where_they_matter(here: Path):
     data = b"a line\nPOISON\nanother\n"
     entry = filed(here / "f", data, "suspect:halves", "act-unfounded", cuts=(3, 10, 20))
     done = minimized(entry)
-    assert done.entry.case.data == b"POISON"
+    assert done.entry.case.data == b"POISON\n"
     assert len(done.entry.case.cuts) == 1
 
 
@@ -109,14 +155,14 @@ def test_a_fault_of_a_parser_keeps_its_first_trait(here: Path):
     assert done.entry.case.data == b"[0,]"
 
 
-def test_two_differences_of_one_fault_are_merged(here: Path):
+def test_two_differences_of_one_fault_have_one_place(here: Path):
     store, sides = Store(here / "f"), ("json", "orjson")
     save_differences([b"[NaN,9007199254740993]", b"[NaN,1.5]"], sides, "", store)
-    assert len(scan_folder(here / "f").entries) == 2
-    done = [minimized(entry) for entry in scan_folder(here / "f").entries]
-    assert [each.merged for each in done] == [False, True]
     (entry,) = scan_folder(here / "f").entries
-    assert entry.case.data == b"NaN"
+    done = minimized(entry)
+    assert not done.merged
+    assert done.entry.path == entry.path
+    assert done.entry.case.data == b"NaN"
 
 
 def test_a_finding_that_is_gone_is_left_as_it_was(here: Path, wirefence: Wirefence):
@@ -203,6 +249,13 @@ def test_an_open_fault_that_is_gone_asks_to_be_marked(here: Path, wirefence: Wir
     assert ran.code == 1
     assert "mark" in ran.out
     assert "ujson 0.1 then" in ran.out
+
+
+def test_in_another_target_effect_and_deviation_count(here: Path):
+    entry = filed(here / "f", b"[NaN]", "parser:ujson", "nan")
+    changed = Entry(entry.path, entry.metadata, case_from_bytes(b"[Infinity]"))
+    said = replay_reproducers([entry, changed], target="parser:json")
+    assert [each.verdict for each in said] == [STILL, CHANGED]
 
 
 def test_another_fault_is_a_change(here: Path):

@@ -10,7 +10,6 @@ import pytest
 
 from tests.crashes.conftest import CALL, HANDSHAKE, ROOT, Wirefence
 from wirefence.fuzz.crashes.add import AddOptions, add_reproducer
-from wirefence.fuzz.crashes.bucket import faults_of
 from wirefence.fuzz.crashes.compared_sides import find_differences
 from wirefence.fuzz.crashes.minimize import MinimizeLimits, minimize_reproducer
 from wirefence.fuzz.crashes.replay import ERROR, FIXED, STILL, replay_reproducers
@@ -19,7 +18,8 @@ from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.metadata import make_metadata
 from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes, read_case
-from wirefence.oracles.records import Finding
+from wirefence.oracles.faults import group_findings
+from wirefence.oracles.records import make_finding
 from wirefence.targets.command.records import Launch
 from wirefence.targets.environments import Side, prepare_side
 from wirefence.targets.errors import TargetError
@@ -38,8 +38,13 @@ class TestADifferenceOfTwoSides:
     def test_is_found_with_its_effect_and_what_the_document_holds(self):
         (found,) = find_differences(b"[NaN]", SIDES)
         assert (found.oracle, found.rule) == ("compare", "newly-rejected")
-        assert found.signature.startswith("json to orjson|compare|newly-rejected|accept -> orjson.")
-        assert "nan" in found.signature.rpartition(": ")[2].split("+")
+        effect = "newly-rejected:accept -> orjson.JSONDecodeError"
+        assert found.signature == f"json to orjson|{effect}|nan"
+        assert (found.effect, found.deviation) == (effect, "nan")
+
+    def test_is_named_by_its_first_trait_whatever_else_the_document_holds(self):
+        one, other = (find_differences(raw, SIDES) for raw in (b"[NaN]", b"[NaN,1.5,[],{}]"))
+        assert [each.signature for each in one] == [each.signature for each in other]
 
     @pytest.mark.parametrize("raw", [b"[1]", b'{"a":"b"}'], ids=repr)
     def test_is_none_where_both_read_alike(self, raw):
@@ -131,7 +136,7 @@ class TestAServerByItsCommand:
         assert entry.metadata.target == "wirefence-reference"
 
     def test_that_cannot_be_started_is_an_error(self, here: Path, acts: Path):
-        found = Finding("non-action", "act-rejected", "s", "s|non-action|act-rejected|x", "s")
+        found = make_finding("non-action", "act-rejected", "s", "x", "s")
         case = case_from_bytes(HANDSHAKE)
         launch = Launch(("no-such-command",))
         metadata = make_metadata(found, case, versions={}, launch=launch, options=OPTIONS)
@@ -145,7 +150,7 @@ class TestWhatAServerWrote:
 
     def filed(self, folder: Path) -> Path:
         case = case_from_bytes(self.RAW, direction="server-to-client")
-        found = Finding("client", "took-it", "c", "c|client|took-it|x", "s")
+        found = make_finding("client", "took-it", "c", "x", "s")
         return Store(folder).save_finding(found, case, versions={})
 
     def test_keeps_its_direction_on_disk(self, tmp_path: Path):
@@ -156,7 +161,7 @@ class TestWhatAServerWrote:
         assert json.loads(path.with_suffix(".json").read_bytes())["direction"] == case.direction
 
     def test_a_usual_direction_is_not_spelled_out(self, tmp_path: Path):
-        found = Finding("client", "took-it", "c", "c|client|took-it|x", "s")
+        found = make_finding("client", "took-it", "c", "x", "s")
         path = Store(tmp_path).save_finding(found, case_from_bytes(self.RAW), versions={})
         assert b"direction" not in path.with_suffix(".json").read_bytes()
 
@@ -173,11 +178,12 @@ class TestWhatAServerWrote:
         path = self.filed(tmp_path)
         entry = Entry(path, *Store(tmp_path).read_finding(path))
         assert find_faults(entry.case, Subject("gateway/strict")) == []
-        assert set(faults_of([entry]).values()) == {entry.metadata.signature}
+        (fault,) = group_findings([entry.metadata.to_finding()])
+        assert fault.name == entry.metadata.signature
 
 
 def test_a_play_of_an_attack_is_left_as_it_was(tmp_path: Path, monkeypatch):
-    found = Finding("client", "took-it", "c", "c|client|took-it|x", "s")
+    found = make_finding("client", "took-it", "c", "x", "s")
     shows = "wirefence.fuzz.crashes.minimize.CaseRunners.run_cases"
     monkeypatch.setattr(shows, lambda _runners, cases: [[found]] * len(cases))
     case = case_from_bytes(b"x\n" * 9, direction="server-to-client")

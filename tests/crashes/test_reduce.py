@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from wirefence.fuzz.crashes.same import divergences
+from wirefence.fuzz.crashes.divergences import divergences
 from wirefence.fuzz.shrink.json_tree import find_tokens, list_nodes
 from wirefence.fuzz.shrink.ordering import simplicity_key
 from wirefence.fuzz.shrink.shrinker import ShrinkResult, shrink_input

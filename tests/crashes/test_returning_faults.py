@@ -16,8 +16,8 @@ from wirefence.fuzz.commands.options import read_known_signatures
 from wirefence.fuzz.coverage.explore import FuzzRequest
 from wirefence.fuzz.coverage.run_target import _make_sink
 from wirefence.fuzz.coverage.target_settings import TargetSettings
-from wirefence.fuzz.crashes.bucket import sort
 from wirefence.fuzz.crashes.commit import commit_reproducers, list_waiting
+from wirefence.fuzz.crashes.selection import select_findings
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.metadata import Status, make_metadata
 from wirefence.fuzz.store.scan import Entry, scan_folder
@@ -156,29 +156,26 @@ def test_a_fixed_fault_is_filed_by_hand_again_by_other_bytes_only(here, wirefenc
     assert statuses(CRASHES) == {b"[NaN]": "fixed", b"NaN": "open"}
 
 
-def test_a_symptom_of_a_fixed_fault_is_no_symptom_of_a_known_one():
+def test_another_effect_of_a_fixed_fault_is_no_finding_of_a_known_one():
     def entry(oracle: str, rule: str, data: bytes, status: Status) -> Entry:
-        found = make_finding(oracle, rule, "planted:takes-byte-order-mark", "utf8-bom", "said")
+        target = "planted:takes-byte-order-mark"
+        found = make_finding(oracle, rule, target, "utf8-bom:bom", "said")
         case = case_from_bytes(data)
         return Entry(
             Path(f"{rule}.frame"), make_metadata(found, case, versions={}, status=status), case
         )
 
     acts = entry("non-action", "act-rejected", b"\xef\xbb\xbf1\n", "fixed")
-    goes_on = entry("session", "close-missing", b"\xef\xbb\xbf2\n", "open")
-    shown = goes_on.metadata.to_finding()
-
-    def run(_: Entry, cases):
-        return [[shown] if case.data.startswith(b"\xef") else [] for case in cases]
+    loses = entry("session", "session-resync", b"\xef\xbb\xbf2\n", "open")
 
     def show(_: Entry) -> list[Finding]:
-        return [shown]
+        return [loses.metadata.to_finding()]
 
-    assert sort([goes_on], [acts], show, run) == ([goes_on], [])
+    assert select_findings([loses], [acts], show) == ([loses], [])
     standing = replace(acts.metadata, status="open")
-    taken, refused = sort([goes_on], [Entry(acts.path, standing, acts.case)], show, run)
+    taken, refused = select_findings([loses], [Entry(acts.path, standing, acts.case)], show)
     assert taken == []
-    assert "symptom" in refused[0].why
+    assert "shows the same fault as" in refused[0].why
 
 
 def test_without_the_mark_being_committed_git_refuses_and_nothing_is_lost(

@@ -24,7 +24,7 @@ from wirefence.fuzz.crashes.warm_server import WarmServer
 from wirefence.fuzz.store.metadata import make_metadata
 from wirefence.fuzz.store.scan import Entry
 from wirefence.fuzz.store.store import Store, case_from_bytes
-from wirefence.oracles.records import Finding
+from wirefence.oracles.records import Finding, make_finding
 from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import Case
@@ -32,8 +32,8 @@ from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 
 NAN = (CALL % (77, 77)).replace(b'"params":{', b'"params":{"ttl":NaN,')
-CASE = case_from_bytes(b"x\n")
-WANTED = Finding("non-action", "act-rejected", "s", "s|non-action|act-rejected|x", "")
+CASE = case_from_bytes(b"9\n")
+WANTED = make_finding("non-action", "act-rejected", "s", "x", "")
 
 
 class Told:

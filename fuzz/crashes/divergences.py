@@ -1,15 +1,12 @@
-"""When two findings are the same fault, and what a divergence of parsers is called.
+"""Find how all parsers split over a document: a finding for each effect and first trait.
 
-The key insight: a signature names what distinguishes faults. Findings of equal signatures are the
-same. A difference of two sides lists all traits of its input, and fewer traits are a better
-explanation of the same fault, so a reduction may shed traits there but never gain one.
+Which parsers differ is no part of a signature, so a reproducer is known where one is not installed.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from wirefence.fuzz.examination.examiner import Examiner, agrees_with_judge, make_reading
 from wirefence.oracles.agreement import effect_of, make_disagreement, name_cause
@@ -19,7 +16,7 @@ from wirefence.oracles.traits import find_traits
 from wirefence.strategies.records import Case
 from wirefence.targets.parsers.configs import CONFIGS
 
-__all__ = ["PARSERS", "Divergence", "divergences", "elsewhere", "find_divergences", "same"]
+__all__ = ["PARSERS", "Divergence", "divergences", "find_divergences"]
 
 PARSERS = "parsers"
 """The target of a finding that says how all parsers split over a document, quirks included."""
@@ -38,32 +35,6 @@ class Divergence:
     finding: Finding
     effects: tuple[tuple[str, str], ...]
     traits: frozenset[str]
-
-
-def same(wanted: Finding) -> Callable[[Finding], bool]:
-    """A test for findings of the same fault as ``wanted``."""
-    if wanted.oracle != "compare":
-        return lambda found: found.signature == wanted.signature
-    head, names = _split(wanted.signature)
-
-    def explains(found: Finding) -> bool:
-        other, fewer = _split(found.signature)
-        return other == head and fewer <= names
-
-    return explains
-
-
-def elsewhere(wanted: Finding) -> Callable[[Finding], bool]:
-    """A test for findings of the same fault in any target."""
-    tail = wanted.signature.partition("|")[2]
-    test = same(replace(wanted, signature=tail))
-    return lambda found: test(replace(found, signature=found.signature.partition("|")[2]))
-
-
-def _split(signature: str) -> tuple[str, frozenset[str]]:
-    """What must stay, and the traits that may become fewer."""
-    head, _, names = signature.rpartition(": ")
-    return head, frozenset(names.split("+"))
 
 
 def divergences(case: Case) -> list[Finding]:
