@@ -6,21 +6,28 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from wirefence.fuzz.campaign.report import format_coverage_progress, format_finding
+from wirefence.fuzz.campaign.report import (
+    format_count,
+    format_coverage_progress,
+    format_faults,
+    list_faults,
+)
 from wirefence.fuzz.examination.events import CoverageProgress, Finished, Found
+from wirefence.oracles.faults import group_findings
 
 __all__ = ["as_json", "as_table"]
 
 
 def as_table(end: Finished, found: Sequence[Found]) -> str:
     """Return verdict, figures and findings as text."""
-    said = f"{end.found} new findings" if end.found else "Nothing new"
+    faults = group_findings(each.finding for each in found)
+    said = format_count(end.found, len(faults))
     cut = " (interrupted)" if end.reason == "interrupted" else ""
     lines = [f"{said} in {end.seconds:.0f} s{cut}."]
     for each in end.explored:
         lines += ["", format_coverage_progress(each), *_format_shares(each)]
     if found:
-        lines += ["", *map(format_finding, found)]
+        lines += ["", *format_faults(faults, found)]
     return "\n".join(lines)
 
 
@@ -35,6 +42,7 @@ def as_json(end: Finished, found: Sequence[Found]) -> str:
     """Return one JSON object."""
     content = {
         "found": [{"path": each.path, **each.finding.as_dict()} for each in found],
+        "faults": list_faults(found),
         "new": end.found,
         "reason": end.reason,
         "seconds": round(end.seconds, 3),

@@ -28,6 +28,7 @@ from wirefence.fuzz.examination.events import (
     Tally,
 )
 from wirefence.fuzz.text import escape_unprintable
+from wirefence.oracles.faults import Fault, group_findings
 from wirefence.oracles.rules import RULES
 from wirefence.strategies.damage import FAMILIES, OPERATORS
 
@@ -35,8 +36,11 @@ __all__ = [
     "as_json",
     "as_table",
     "fan_out",
+    "format_count",
     "format_coverage_progress",
+    "format_faults",
     "format_finding",
+    "list_faults",
     "make_line_listener",
     "make_live_listener",
 ]
@@ -130,10 +134,11 @@ def _format_explain_command(event: Found) -> str:
 
 
 def as_table(end: Finished, found: Iterable[Found]) -> str:
-    """Return the report as text: verdict first, then findings, then what was exercised."""
+    """Return the report as text: verdict first, then faults, then what was exercised."""
     findings = list(found)
-    lines = [_format_verdict(end), ""]
-    lines += [format_finding(each) for each in findings]
+    faults = group_findings(each.finding for each in findings)
+    lines = [_format_verdict(end, len(faults)), ""]
+    lines += format_faults(faults, findings)
     lines += [""] if findings else []
     if end.explored:
         lines += [
@@ -147,9 +152,32 @@ def as_table(end: Finished, found: Iterable[Found]) -> str:
     return "\n".join(lines)
 
 
-def _format_verdict(end: Finished) -> str:
+def format_faults(faults: Iterable[Fault], found: Iterable[Found]) -> list[str]:
+    """Return each fault as its gravest finding, with a line for each further signature."""
+    events = {each.finding.signature: each for each in found}
+    lines = []
+    for fault in faults:
+        first, *others = (events[each.signature] for each in fault.findings)
+        lines += [format_finding(first), *map(_format_further_signature, others)]
+    return lines
+
+
+def _format_further_signature(event: Found) -> str:
+    found = event.finding
+    return f"      also {found.effect}, {found.deviation}: {escape_unprintable(event.path)}"
+
+
+def format_count(findings: int, faults: int) -> str:
+    """Return how many new findings there are, and of how many faults."""
+    if not findings:
+        return "Nothing new"
+    plural = "finding" if findings == 1 else "findings"
+    return f"{findings} new {plural} of {faults} {'fault' if faults == 1 else 'faults'}"
+
+
+def _format_verdict(end: Finished, faults: int) -> str:
     tally = end.tally
-    said = f"{end.found} new findings" if end.found else "Nothing new"
+    said = format_count(end.found, faults)
     cut = _END_NOTES.get(end.reason, "")
     return (
         f"{said} in {_format_case_count(tally)}, {tally.frames:,} judged frames, "
@@ -197,12 +225,14 @@ def _format_never(what: str, names: list[str]) -> str:
 
 
 def as_json(end: Finished, found: Iterable[Found]) -> str:
-    """Return the report as one JSON object."""
+    """Return the report as one JSON object; ``faults`` groups the signatures in ``found``."""
+    findings = list(found)
     content = {
         "found": [
             {"path": each.path, **each.finding.as_dict(), "damage": each.case.damages()}
-            for each in found
+            for each in findings
         ],
+        "faults": list_faults(findings),
         "new": end.found,
         "peak_bytes": end.peak_bytes,
         "reason": end.reason,
@@ -215,6 +245,15 @@ def as_json(end: Finished, found: Iterable[Found]) -> str:
         ],
     }
     return json.dumps(content, indent=1)
+
+
+def list_faults(found: Iterable[Found]) -> list[dict[str, object]]:
+    """Return name and signatures of each fault, the gravest first, as plain values."""
+    faults = group_findings(each.finding for each in found)
+    return [
+        {"name": each.name, "signatures": [finding.signature for finding in each.findings]}
+        for each in faults
+    ]
 
 
 def fan_out(*listeners: Callable[[Event], None]) -> Listener:

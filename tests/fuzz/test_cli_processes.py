@@ -128,7 +128,7 @@ def test_ctrl_c_and_its_like_end_a_campaign_with_its_report(
     os.kill(process.pid, end)
     out, err = process.communicate(timeout=HANG)
     assert process.returncode == 1
-    assert b"1 new findings" in out
+    assert b"1 new finding of 1 fault" in out
     assert b"(interrupted)" in out
     assert b"Traceback" not in err
     assert not list(hostile.glob("wirefence-*/*"))  # TMPDIR is here
