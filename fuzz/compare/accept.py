@@ -15,8 +15,12 @@ from pathlib import Path
 from wirefence.fuzz.compare.reports.report import Compared
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.atomic_write import write_atomically
+from wirefence.fuzz.store.metadata import MIGRATE
 
 __all__ = ["Accepted", "check_writable", "mark_accepted", "read_accepted", "write_for_review"]
+
+_FORMAT = 2
+"""Version of the file: classes are named by the traits of docs/traits.md."""
 
 Accepted = frozenset[tuple[str, str, str]]
 """Old library, new library and class name of every accepted difference."""
@@ -25,7 +29,10 @@ Accepted = frozenset[tuple[str, str, str]]
 def read_accepted(path: Path) -> Accepted:
     """Read a file of accepted differences. Raises UsageError if it is not valid."""
     try:
-        rows = json.loads(path.read_bytes())["accepted"]
+        content = json.loads(path.read_bytes())
+        rows = content["accepted"]
+        if content.get("format") != _FORMAT:
+            raise UsageError(f"{path} is of another form", MIGRATE)
         return frozenset((str(row["old"]), str(row["new"]), str(row["class"])) for row in rows)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
@@ -64,8 +71,9 @@ def write_for_review(path: Path, pairs: Iterable[Compared]) -> int:
         for pair in pairs
         for found in pair.found
     ]
+    content = {"format": _FORMAT, "accepted": rows}
     try:
-        write_atomically(path, json.dumps({"accepted": rows}, indent=1).encode() + b"\n")
+        write_atomically(path, json.dumps(content, indent=1).encode() + b"\n")
     except OSError as error:
         raise _make_write_error(path, error) from error
     return len(rows)

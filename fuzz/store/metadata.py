@@ -16,16 +16,20 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from wirefence.fuzz.store.redaction import HIDDEN, Redactor, redact_finding
-from wirefence.fuzz.store.typed_records import Bounds, as_content, decode_record
+from wirefence.fuzz.store.typed_records import Bounds, as_content, decode_json, read_record
 from wirefence.oracles.records import Finding
 from wirefence.strategies.records import Case, Direction, Version
 from wirefence.targets.command.records import Launch
 
 __all__ = [
+    "FORMAT",
+    "MIGRATE",
     "PYTHON",
     "Command",
     "Metadata",
+    "OldFormError",
     "Status",
+    "check_format",
     "decode_metadata",
     "encode_metadata",
     "make_metadata",
@@ -43,6 +47,12 @@ Sides = Annotated[tuple[str, ...], Bounds(max_length=2)]
 Day = Annotated[str, Bounds(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 
 
+FORMAT = 2
+"""Version of the metadata of findings: signatures are target family, effect and deviation."""
+
+MIGRATE = "rewrite it with wirefence crashes migrate"
+"""What to do with a file of an older form."""
+
 PYTHON = "{python}"
 """Placeholder in a command for the interpreter that runs Wirefence, whose path differs by
 machine.
@@ -50,6 +60,10 @@ machine.
 
 _MOVED = {"targets.gateway": "wirefence.targets.gateway"}
 """Modules to start that reproducers name as they were called before there was one package."""
+
+
+class OldFormError(ValueError):
+    """A file is of another form than this version writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +108,10 @@ class Metadata:
     replacement was interrupted. ``cuts`` are the offsets at which the writer paused; ``direction``
     names the writer. ``command`` is the launch command, with the gate's options in ``options``. A
     difference of parsers has two ``sides`` as ``wirefence compare`` spells them, and interpreter
-    and document form in ``options``.
+    and document form in ``options``. ``format`` is the version of this record.
     """
 
+    format: Annotated[int, Bounds(least=FORMAT, most=FORMAT)] = FORMAT
     oracle: Annotated[str, Bounds(pattern=r"^[a-z][a-z-]*$")]
     rule: str
     signature: Annotated[str, Bounds(min_length=1)]
@@ -184,8 +199,16 @@ def _is_written(name: str, value: object) -> bool:
 
 
 def decode_metadata(content: bytes) -> Metadata:
-    """Parse metadata. Raises ValueError that names the wrong field."""
-    return decode_record(content, Metadata)
+    """Parse metadata. Raises ValueError that names the wrong field, or OldFormError."""
+    value = decode_json(content)
+    check_format(value)
+    return read_record(value, Metadata)
+
+
+def check_format(content: object) -> None:
+    """Raise OldFormError for metadata, as plain values, that is of another form."""
+    if isinstance(content, dict) and content.get("format") != FORMAT and "signature" in content:
+        raise OldFormError(f"its form is {content.get('format', 1)!r}, and not {FORMAT}")
 
 
 def redact_command(launch: Launch) -> Command:

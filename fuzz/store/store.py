@@ -20,8 +20,11 @@ from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.paths import is_file, is_folder, path_exists
 from wirefence.fuzz.store.atomic_write import write_atomically
 from wirefence.fuzz.store.metadata import (
+    MIGRATE,
     Metadata,
+    OldFormError,
     Status,
+    check_format,
     decode_metadata,
     encode_metadata,
     make_metadata,
@@ -56,12 +59,12 @@ def read_regular_file(path: Path) -> bytes:
 def locate_finding(finding: Finding, beside: str = "") -> str:
     """Return where the bytes of a finding go, below a store: ``<oracle>/<slug>-<hash>.frame``.
 
-    The slug consists of rule, target and the end of the signature (for parsers, a trait of the
-    input). The hash is of the signature, so equal faults have one path. With ``beside``, the hash
-    of its bytes, it is the path of a fixed reproducer whose fault returned with other bytes.
+    The slug consists of rule, target and deviation. The hash is of the signature, so equal faults
+    have one path. With ``beside``, the hash of its bytes, it is the path of a fixed reproducer
+    whose fault returned with other bytes.
     """
     digest = hashlib.sha256((finding.signature + beside).encode()).hexdigest()[:12]
-    kind = finding.signature.rpartition("|")[2].rpartition(": ")[2]
+    kind = finding.signature.rpartition("|")[2]
     words = (finding.rule, finding.target, "" if kind == finding.rule else kind)
     slug = _SLUG.sub("-", "-".join(words).lower())[:60].strip("-")
     return f"{finding.oracle}/{slug}-{digest}.frame"
@@ -90,7 +93,10 @@ class Store:
         for path in sorted(self.folder.glob("*/*.json")):
             try:
                 content = json.loads(read_regular_file(path))
+                check_format(content)
                 signature = _require_text(content["signature"])
+            except OldFormError as error:
+                raise UsageError(f"{path} is of another form", MIGRATE) from error
             except (OSError, *_DECODE_ERRORS) as error:
                 raise UsageError(
                     f"{path} is not valid metadata of a finding ({type(error).__name__})",
@@ -181,6 +187,8 @@ class Store:
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise UsageError(f"cannot read {error.filename}: {reason}", "check the path") from error
+        except OldFormError as error:
+            raise UsageError(f"{path} is of another form", MIGRATE) from error
         except ValueError as error:
             raise UsageError(
                 f"the metadata beside {path} is not valid: {error}", "repair the .json file"

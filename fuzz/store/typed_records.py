@@ -13,7 +13,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["Bounds", "as_content", "decode_record", "read_record"]
+__all__ = ["Bounds", "as_content", "decode_json", "decode_record", "read_record"]
 
 T = TypeVar("T")
 
@@ -53,11 +53,15 @@ class Bounds:
 
 def decode_record(content: bytes, kind: type[T]) -> T:
     """Read JSON text into the dataclass ``kind``. Raises ValueError that names the wrong field."""
+    return read_record(decode_json(content), kind)
+
+
+def decode_json(content: bytes) -> object:
+    """Return the value of JSON text. Raises ValueError."""
     try:
-        value = json.loads(content.decode(), parse_constant=_refuse_constant)
+        return json.loads(content.decode(), parse_constant=_refuse_constant)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    return read_record(value, kind)
 
 
 def _refuse_constant(name: str) -> object:

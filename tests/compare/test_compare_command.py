@@ -162,7 +162,7 @@ def test_a_file_of_accepted_differences_is_written_where_there_is_none(run, tmp_
     path = tmp_path / "accepted.json"
     same = ("compare", "json", "json", "--input", "4e614e", "--accept", str(path))
     assert run(*same)[0] == 0
-    assert json.loads(path.read_text()) == {"accepted": []}
+    assert json.loads(path.read_text()) == {"format": 2, "accepted": []}
     assert run(*same)[0] == 0
     assert run(*NAN, "--accept", str(path))[0] == 1
 

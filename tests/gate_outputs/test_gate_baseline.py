@@ -63,15 +63,16 @@ def test_an_update_keeps_notes_adds_releases_drops_stale_and_asks_for_review(
         (b"\xff", "is not JSON"),
         (b"[" * 100_000, "is not JSON"),
         (b"[]", "is no baseline"),
-        (b'{"wirefence-baseline": 2, "expected": []}', "is no baseline"),
-        (b'{"wirefence-baseline": 1, "expected": [{}]}', "is no baseline"),
-        (b'{"wirefence-baseline": 1, "expected": [7]}', "is no baseline"),
-        (b'{"wirefence-baseline": 1, "expected": {"a": 1}}', "is no baseline"),
-        (b'{"wirefence-baseline": 1, "expected": [], "server": 7}', "is no baseline"),
-        (b'{"wirefence-baseline": 1, "expected": [], "server": {"x": ""}}', "is no baseline"),
-        (b'{"wirefence-baseline": 1, "expected": [], "server": {"budget": "x"}}', "is no baseline"),
-        (b'{"wirefence-baseline": 1, "expected": [' + b"9" * 9_999 + b"]}", "is not JSON"),
-        (b'{"wirefence-baseline": 1, "expected": [', "is not JSON"),
+        (b'{"wirefence-baseline": 3, "expected": []}', "is no baseline"),
+        (b'{"wirefence-baseline": 1, "expected": []}', "is of another form; rewrite it"),
+        (b'{"wirefence-baseline": 2, "expected": [{}]}', "is no baseline"),
+        (b'{"wirefence-baseline": 2, "expected": [7]}', "is no baseline"),
+        (b'{"wirefence-baseline": 2, "expected": {"a": 1}}', "is no baseline"),
+        (b'{"wirefence-baseline": 2, "expected": [], "server": 7}', "is no baseline"),
+        (b'{"wirefence-baseline": 2, "expected": [], "server": {"x": ""}}', "is no baseline"),
+        (b'{"wirefence-baseline": 2, "expected": [], "server": {"budget": "x"}}', "is no baseline"),
+        (b'{"wirefence-baseline": 2, "expected": [' + b"9" * 9_999 + b"]}", "is not JSON"),
+        (b'{"wirefence-baseline": 2, "expected": [', "is not JSON"),
         (b"", "is not JSON"),
         (b" " * (17 << 20), "has more than 16 MiB"),
     ],
@@ -89,7 +90,7 @@ def test_a_bad_baseline_is_refused_in_a_sentence(
 @pytest.mark.parametrize("whose", ["", ', "server": {}'])
 def test_a_baseline_that_does_not_say_whose_it_is_is_taken(whose: str, tmp_path: Path) -> None:
     path = tmp_path / "b.json"
-    path.write_text(f'{{"wirefence-baseline": 1, "expected": []{whose}}}')
+    path.write_text(f'{{"wirefence-baseline": 2, "expected": []{whose}}}')
     assert load_baseline(path) == Baseline()
     assert load_baseline(path).mark_known(report(ONE)).notes == ()
 

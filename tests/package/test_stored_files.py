@@ -35,6 +35,7 @@ def store(folder: Path, status: str, *argv: str) -> str:
     signature = "server|reply-to-rejected|json-duplicate-name:duplicate-name"
     data = HANDSHAKE + TWO_IDS
     content = {
+        "format": 2,
         "oracle": "reply",
         "rule": "reply-to-rejected",
         "signature": signature,
@@ -116,7 +117,7 @@ def test_a_baseline_knows_its_findings_again(base: Environment, tmp_path: Path) 
         "releases": ["1"],
     }
     origin = {"label": "noisy", "name": "noisy", "release": "1", "budget": "quick"}
-    content = {"wirefence-baseline": 1, "server": origin, "expected": [entry]}
+    content = {"wirefence-baseline": 2, "server": origin, "expected": [entry]}
     (tmp_path / "gate.json").write_text(json.dumps(content))
     words = ("gate", "--seconds", "0.3", "--baseline", "gate.json", "--", base.python, server)
     ran = run_in(tmp_path, base.command("wirefence"), *words, "always")

@@ -18,6 +18,7 @@ from typing import Any, get_args
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.records import Budget, Facts, Flaw, Report
 from wirefence.fuzz.store.atomic_write import write_atomically
+from wirefence.fuzz.store.metadata import MIGRATE
 
 __all__ = [
     "UNREVIEWED",
@@ -30,8 +31,8 @@ __all__ = [
 ]
 
 UNREVIEWED = "not reviewed: say here why this is accepted, or fix it"
-_FORMAT_VERSION = 1
-"""Version of the file format."""
+_FORMAT_VERSION = 2
+"""Version of the file format: signatures are target family, effect and deviation."""
 _MOST_BYTES = 16 << 20
 """Bytes of a baseline file: thousands of entries; stops the reading of endless files."""
 _BUDGETS: tuple[str, ...] = get_args(Budget)
@@ -192,6 +193,8 @@ def load_baseline(path: Path) -> Baseline:
         raise UsageError(
             f"{path} is not JSON", "correct it, or write a new one with --update-baseline"
         ) from error
+    if isinstance(content, dict) and content.get("wirefence-baseline") == _FORMAT_VERSION - 1:
+        raise UsageError(f"{path} is of another form", MIGRATE)
     try:
         entries, server = _parse_entries(content), _parse_server(content.get("server", {}))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
