@@ -31,7 +31,7 @@ _CLIENT_ONLY = frozenset(
         *("confuse-meta", "confuse-progress-token", "confuse-request-id", "confuse-reason"),
         *("confuse-cursor", "confuse-notification-token", "confuse-progress", "confuse-total"),
         *("absent-name", "absent-arguments", "absent-notification-token", "absent-progress"),
-        *("absent-protocol-version", "absent-capabilities"),
+        *("absent-protocol-version", "absent-capabilities", "absent-request-id"),
         *("foreign-request", "foreign-notification"),
     }
 )

@@ -21,6 +21,8 @@ _PREFIX = b"io.modelcontextprotocol/"
 _INFO = (*_META, _PREFIX + b"clientInfo")
 _STATELESS: tuple[Version, ...] = ("2026-07-28",)
 _HANDSHAKE = tuple(version for version in VERSIONS if version not in _STATELESS)
+_TASKS: tuple[Version, ...] = ("2025-11-25",)
+_WITHOUT_TASKS = tuple(version for version in VERSIONS if version not in _TASKS)
 
 _ROWS: tuple[tuple[str, tuple[bytes, ...], Expect, str, tuple[Version, ...]], ...] = (
     ("jsonrpc", (b"jsonrpc",), "reject", "", VERSIONS),
@@ -38,7 +40,8 @@ _ROWS: tuple[tuple[str, tuple[bytes, ...], Expect, str, tuple[Version, ...]], ..
     ("meta-client-info", _INFO, "accept", "call", _STATELESS),
     ("meta-client-name", (*_INFO, b"name"), "reject", "call", _STATELESS),
     ("meta-client-version", (*_INFO, b"version"), "reject", "call", _STATELESS),
-    ("request-id", (_PARAMS, b"requestId"), "profile", "request-id", VERSIONS),
+    ("request-id", (_PARAMS, b"requestId"), "reject", "request-id", _WITHOUT_TASKS),
+    ("request-id-of-task", (_PARAMS, b"requestId"), "accept", "request-id", _TASKS),
     ("reason", (_PARAMS, b"reason"), "accept", "reason", VERSIONS),
     ("notification-token", (_PARAMS, b"progressToken"), "reject", "progress", _HANDSHAKE),
     ("progress", (_PARAMS, b"progress"), "reject", "progress", _HANDSHAKE),
@@ -72,7 +75,8 @@ _DEVIATIONS: dict[str, tuple[str, ...]] = {
     "meta-client-info": ("none",),
     "meta-client-name": ("mcp-meta:client-info",),
     "meta-client-version": ("mcp-meta:client-info",),
-    "request-id": ("none", "mcp-params:request-id"),
+    "request-id": ("mcp-params:request-id",),
+    "request-id-of-task": ("none",),
     "reason": ("none",),
     "notification-token": ("mcp-params:progress-token",),
     "progress": ("mcp-params:progress",),

@@ -16,6 +16,7 @@ from wirefence.strategies.damage.spans import (
     remove_member,
     replace_value,
 )
+from wirefence.strategies.records import VERSIONS, Version
 from wirefence.strategies.source import Source
 
 __all__ = ["OPERATORS"]
@@ -60,7 +61,8 @@ _UNASKED = ("life-unsolicited-response:response", "none")
 _PARAMS = ("rpc-unknown-member:params",)
 _DEVIATIONS: dict[str, tuple[str, ...]] = {
     "result-unnamed": ("rpc-kind:no-id",),
-    "error-unnamed": ("rpc-kind:no-id", *_UNASKED),
+    "error-unnamed": ("rpc-kind:no-id",),
+    "error-unnamed-new": _UNASKED,
     "result-id-null": ("rpc-id:null",),
     "error-id-null": _UNASKED,
     **dict.fromkeys(("result-id-other", "error-id-other"), _IDS),
@@ -73,7 +75,8 @@ _DEVIATIONS: dict[str, tuple[str, ...]] = {
 }
 _ROWS: tuple[tuple[str, bytes, _Change, Expect, str], ...] = (
     ("result-unnamed", b"result", _unname, "reject", "a result without an id"),
-    ("error-unnamed", b"error", _unname, "profile", "an error without an id"),
+    ("error-unnamed", b"error", _unname, "reject", "an error without an id"),
+    ("error-unnamed-new", b"error", _unname, "profile", "an error without an id, as it may be"),
     ("result-id-null", b"result", _null, "reject", "a result for the id null"),
     ("error-id-null", b"error", _null, "profile", "an error for the id null"),
     ("result-id-other", b"result", _confuse, "reject", "the id of a result has another type"),
@@ -86,6 +89,14 @@ _ROWS: tuple[tuple[str, bytes, _Change, Expect, str], ...] = (
 )
 
 
+_OPTIONAL: tuple[Version, ...] = ("2025-11-25", "2026-07-28")
+"""Versions in which an error may have no id."""
+_VERSIONS: dict[str, tuple[Version, ...]] = {
+    "error-unnamed": tuple(version for version in VERSIONS if version not in _OPTIONAL),
+    "error-unnamed-new": _OPTIONAL,
+}
+
+
 def _respond(name: str, outcome: bytes, change: _Change, expect: Expect, reason: str) -> Operator:
     @rewrite(
         name,
@@ -94,6 +105,7 @@ def _respond(name: str, outcome: bytes, change: _Change, expect: Expect, reason:
         reason,
         _PENDING,
         host=HOSTS[outcome.decode()],
+        versions=_VERSIONS.get(name, VERSIONS),
         deviations=_DEVIATIONS[name],
     )
     def operator(source: Source, scene: Scene) -> bytes | None:

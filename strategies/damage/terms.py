@@ -112,8 +112,8 @@ def _offer(source: Source, scene: Scene) -> bytes | None:
     "reject",
     "the first initialize of the session in an array",
     "MCP 2025-03-26, lifecycle: initialize MUST NOT be part of a batch",
-    versions=_HANDSHAKE,
-    deviations=("rpc-batch:other-version", "rpc-batch:initialize"),
+    versions=("2025-03-26",),
+    deviations=("rpc-batch:initialize",),
 )
 def _array(source: Source, scene: Scene) -> bytes | None:
     if not _initialize(scene):
