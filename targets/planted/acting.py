@@ -295,7 +295,7 @@ class TidiesArguments(MiniGateway):
 
 @planted(
     origin="sets of used ids that are filled before the frame is judged",
-    breaks=("session-state", "reply-code"),
+    breaks=("session-state", "session-resync"),
     policy="continue",
 )
 class RemembersIdOfRejected(MiniGateway):

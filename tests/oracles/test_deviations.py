@@ -412,6 +412,7 @@ SHARED: dict[str, list[str]] = {
     "json-syntax:bad-escape": ["lax-hex", "bad-escape"],
     "json-syntax:unclosed": ["unclosed", "unclosed-string"],
     "rpc-id:fraction": ["integral-fraction", "fraction", "exponent"],
+    "json-syntax:non-finite": ["nan", "infinity"],
     "rpc-id:container": ["array", "object"],
     "rpc-result:error": ["error", "code", "message"],
     "tool-arguments:type": ["number", "null", "boolean", "string", "array", "object"],
