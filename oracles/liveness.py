@@ -48,9 +48,12 @@ def check_liveness(evidence: Evidence) -> Iterator[Finding]:
         name = name_crash(evidence.status, evidence.last_words)
         yield evidence.make_finding("liveness", "live-crash", name, text + words)
     elif evidence.ending == "hung" and not closed:
-        asked = next((each.frame.method for each in evidence.owed if not each.replies), "")
-        text = f"no answer to {asked or 'the last request'} within {evidence.seconds:.1f} s"
-        yield evidence.make_finding("liveness", "live-hang", first, text)
+        lost = next((each.frame for each in evidence.owed if not each.replies), None)
+        before = [each for each in rejected if lost and each.start < lost.start]
+        about = first if evidence.exact or not before else before[-1]
+        asked = lost.method if lost else "the last request"
+        text = f"no answer to {asked} within {evidence.seconds:.1f} s"
+        yield evidence.make_finding("liveness", "live-hang", about, text)
     yield from _check_memory(evidence)
 
 

@@ -58,12 +58,12 @@ def _find_cause(evidence: Evidence, reply: Reply) -> FrameVerdict | None:
     """Return the rejected frame that may have changed a reply.
 
     One that asked for the same, before the request: what is kept of an ``initialize`` shows in the
-    next one. Else the first.
+    next one. Else the last one before the request.
     """
-    rejected = evidence.list_rejected()
     asked = next((x.frame for x in evidence.owed if any(y is reply for y in x.replies)), None)
-    alike = (x for x in rejected if asked and x.method == asked.method and x.start < asked.start)
-    return next(alike, rejected[0] if rejected else None)
+    before = [x for x in evidence.list_rejected() if asked is None or x.start < asked.start]
+    alike = (each for each in before if asked and each.method == asked.method)
+    return next(alike, before[-1] if before else None)
 
 
 def _compare_effects(evidence: Evidence, control: Evidence) -> str:

@@ -180,7 +180,8 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one for each option
 
     Exit 0 if there are no findings outside the baseline, 1 if there are, 2 for no verdict: COMMAND
     does not start or does not speak MCP, or the run found nothing and was cut short (interrupted,
-    or out of time before each classic input was sent at each place).
+    or out of time before each classic input was sent at each place), or saw a sign of a fault that
+    no fresh process showed again.
     """
     launch = _make_launch(words, changes, cwd)
     nominee = _parse_nominee(tool, arguments)

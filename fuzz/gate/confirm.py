@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 
-from wirefence.fuzz.gate.records import Facts, Observation, Trial
+from wirefence.fuzz.gate.records import Facts, Observation, SentPart, Trial
 from wirefence.fuzz.gate.server.controls import Controls
 from wirefence.fuzz.gate.server.fresh import (
     FreshServers,
@@ -19,6 +19,7 @@ from wirefence.fuzz.gate.server.fresh import (
     prepare_trial,
     rename_trial,
 )
+from wirefence.fuzz.gate.server.history import join_history
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
 from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.fuzz.gate.trials.messages import rename_tokens
@@ -37,6 +38,11 @@ _BATCH = 16
 """Shrinking candidates sent in one batch; those after the first success are wasted."""
 _LEAST_FRESH_SECONDS = 5.0
 """Seconds needed to shrink with fresh processes: with less, too few candidates could run."""
+_FIRST_HISTORY, _HISTORY_STEP = 8, 8
+"""Trials of the first history that is tried, and the factor to the next one: most faults that need
+a history need a few calls, and a long one takes seconds."""
+_LOOK_FACTOR = 20
+"""Times the seconds to shrink a finding that a longer history is tried, if there is that much."""
 _NO_WARM = ("liveness", "session")
 """Oracles whose faults end or spoil a running server, so it cannot show them twice."""
 
@@ -118,6 +124,46 @@ class Confirmer:
             found = self.run_in_fresh_process(prepared)
         return found.list_confirmed()
 
+    def confirm_with_history(
+        self,
+        prepared: PreparedTrial,
+        finding: Finding,
+        history: Sequence[SentPart],
+        known: Container[str] = (),
+    ) -> Confirmed | None:
+        """Return what a fresh process shows after the shortest history that shows it.
+
+        The effect counts: after other trials it may follow another deviation, if that is not among
+        the ``known`` signatures. ``None`` where no history shows it.
+        """
+        began, most_seconds = time.monotonic(), min(self.share / 2, _LOOK_FACTOR * self.seconds)
+        enough = min(began + most_seconds, self.servers.deadline)
+        deadline = min(began + min(self.seconds, most_seconds), self.servers.deadline)
+
+        def run_after(size: int) -> Confirmed | None:
+            joined = join_history(prepared, history[len(history) - size :])
+            shown = self.run_in_fresh_process(joined)
+            return next(
+                (
+                    each
+                    for each in shown.list_confirmed()
+                    if _is_alike(each.finding, finding, known)
+                ),
+                None,
+            )
+
+        least = most = 0
+        found: Confirmed | None = None
+        while found is None and most < len(history) and (not most or time.monotonic() < enough):
+            least, most = most, min(len(history), max(_FIRST_HISTORY, most * _HISTORY_STEP))
+            found = run_after(most)
+        while found is not None and least + 1 < most and time.monotonic() < deadline:
+            size = (least + most) // 2
+            shorter = run_after(size)
+            least, most = (least, size) if shorter else (size, most)
+            found = shorter or found
+        return found
+
     def _shrink_trial(self, prepared: PreparedTrial, signature: str) -> PreparedTrial:
         """Return the smallest form that still shows the signature."""
         trial = prepared.trial
@@ -190,6 +236,12 @@ class Confirmer:
         return prepare_trial(
             made, self.facts.make_contract(self.servers.options.profile, case.version)
         )
+
+
+def _is_alike(shown: Finding, finding: Finding, known: Container[str]) -> bool:
+    """Whether a finding is another one, or one with its effect that is not known."""
+    alike = shown.effect == finding.effect and shown.signature not in known
+    return shown.signature == finding.signature or alike
 
 
 def _has_signature(findings: list[Finding], signature: str) -> bool:

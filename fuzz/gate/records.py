@@ -8,8 +8,10 @@ observation, so a pipelined server and a fresh process are judged by the same co
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
@@ -37,12 +39,17 @@ __all__ = [
     "Reason",
     "Report",
     "RunStarted",
+    "SentHistory",
+    "SentPart",
+    "Sign",
     "Tally",
     "Trial",
 ]
 
 T = TypeVar("T")
 _NO_TIMES = Times()
+_MOST_HISTORY, _MOST_PARTS = 1 << 20, 1_024
+"""Bytes and trials that are kept of what a process was sent: nobody reads a longer reproducer."""
 Place = Literal["before", "within", "after", "end"]
 """Where a session has the bad frame: before, within or after the handshake, or as the last
 bytes."""
@@ -198,6 +205,33 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class SentPart:
+    """One trial as a server process was sent it, without a handshake and with a sentinel."""
+
+    number: int
+    data: bytes
+
+
+@dataclass(slots=True)
+class SentHistory:
+    """The last trials that one server process was sent, in order; older ones are forgotten."""
+
+    _parts: deque[SentPart] = field(default_factory=deque)
+    _size: int = 0
+
+    def add_part(self, number: int, data: bytes) -> None:
+        """Note a trial as sent."""
+        self._parts.append(SentPart(number, data))
+        self._size += len(data)
+        while self._size > _MOST_HISTORY or len(self._parts) > _MOST_PARTS:
+            self._size -= len(self._parts.popleft().data)
+
+    def list_before(self, number: int) -> tuple[SentPart, ...]:
+        """Return the trials that were sent before one; all of them if it was not sent."""
+        return tuple(takewhile(lambda part: part.number != number, self._parts))
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """Everything observed of one trial: raw lines of stdout, effects, and how the process ended.
 
@@ -207,7 +241,8 @@ class Observation:
     sent because a running server already had its handshake. ``fresh``: the process was sent nothing
     else. ``hurried``: a reply was given less than its full time-out. ``times`` are known only for a
     process whose output is recorded from its first byte. ``stderr`` of a process that
-    ended by itself holds no secrets, as a crash is named after it.
+    ended by itself holds no secrets, as a crash is named after it. ``history`` is what a running
+    server had been sent before; ``None`` for a process of its own.
     """
 
     lines: tuple[bytes, ...]
@@ -225,6 +260,7 @@ class Observation:
     fresh: bool = False
     hurried: bool = False
     times: Times = _NO_TIMES
+    history: SentHistory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,13 +276,30 @@ class Attempt:
         return Attempt(self.sent + 1, self.acted + acted, self.unusable + (not usable))
 
 
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A sign of a fault that was seen ``count`` times and not confirmed.
+
+    ``trial`` and ``sent`` are the trial that showed it and its bytes, raw. ``pending``: there was
+    no time to run it again; else it was not shown again. ``known``: a baseline accepts it.
+    """
+
+    finding: Finding
+    trial: str
+    sent: bytes
+    count: int = 1
+    pending: bool = False
+    known: bool = False
+
+
 @dataclass(slots=True)
 class Tally:
     """What was exercised: trials by family and place, frames, processes, and what was skipped.
 
     ``copies`` counts trials that were sent again under new names. ``skipped`` names planned trials
-    that did not run, by ``"FAMILY PLACE"``. ``unconfirmed`` counts by signature what a fresh
-    process did not show again, ``pending`` what there was no time to run again.
+    that did not run, by ``"FAMILY PLACE"``. ``signs`` are what no fresh process showed again, or
+    what there was no time to run again, by signature. ``uncounted`` counts by signature what a
+    pipelined server cannot tell: a reply that was given little time, effects between two looks.
     """
 
     attempts: dict[tuple[str, str], Attempt] = field(default_factory=dict)
@@ -254,8 +307,18 @@ class Tally:
     copies: int = 0
     processes: int = 0
     skipped: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    unconfirmed: dict[str, int] = field(default_factory=dict)
-    pending: dict[str, int] = field(default_factory=dict)
+    signs: dict[str, Sign] = field(default_factory=dict)
+    uncounted: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def unconfirmed(self) -> dict[str, int]:
+        """How often each sign was seen that was run again and not shown."""
+        return {name: sign.count for name, sign in self.signs.items() if not sign.pending}
+
+    @property
+    def pending(self) -> dict[str, int]:
+        """How often each sign was seen that there was no time to run again."""
+        return {name: sign.count for name, sign in self.signs.items() if sign.pending}
 
 
 @dataclass(frozen=True, slots=True)

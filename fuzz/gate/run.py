@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -32,6 +32,7 @@ from wirefence.fuzz.gate.records import (
 )
 from wirefence.fuzz.gate.report.artifacts import ArtifactWriter, shown_command
 from wirefence.fuzz.gate.report.severity import sort_by_severity
+from wirefence.fuzz.gate.report.signs import explain_signs
 from wirefence.fuzz.gate.server.controls import Controls
 from wirefence.fuzz.gate.server.discovery import discover_server
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
@@ -40,7 +41,7 @@ from wirefence.fuzz.gate.server.smoke import check_end_of_stdin, prepare_crowd
 from wirefence.fuzz.gate.server.startup import StartupFinding, StartupRunner
 from wirefence.fuzz.gate.server.trial_templates import CachedJudge, Templates, template_of
 from wirefence.fuzz.gate.server.verdicts import has_acted, is_usable
-from wirefence.fuzz.gate.triage import Triage
+from wirefence.fuzz.gate.triage import COUNTED, Triage
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import ToolWording
 from wirefence.fuzz.gate.trials.schedule import FreshItem, Plan, Stage, is_classic, plan_trials
@@ -51,6 +52,8 @@ from wirefence.fuzz.store.store import Store, case_from_bytes
 from wirefence.oracles.records import Finding
 from wirefence.oracles.replies import UNUSABLE
 from wirefence.oracles.smoke import check_tools
+from wirefence.oracles.transcript import find_offences
+from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.targets.command.records import Launch
 from wirefence.targets.errors import TargetError
 
@@ -64,8 +67,6 @@ _SHRINK_SECONDS: dict[Budget, float] = {"quick": 1.0, "release": 10.0, "nightly"
 _CLASSIC_SHARE, _WARM_SHARE, _MORE_SHARE, _ALL = 0.7, 0.85, 0.9, 1.0
 """Shares of the time budget after which a stage ends: classic inputs in fresh processes, screening,
 further screening, everything. The rest stays for confirmation and for fresh processes."""
-_COUNTED = ("act-twice", "act-missing")
-"""Rules that count effects. Counts are reliable in fresh processes only."""
 _CROWD_REPEATS = 2
 """Runs that may repeat a loss of replies: a race does not show every time."""
 _FEWEST_AHEAD, _MOST_AHEAD = 2, 8
@@ -311,11 +312,21 @@ class _GateRun:
                 left.discard(trial.number)
             findings = self.judge.judge_trial(prepared, seen)
             # A pipelined server cannot tell how often a file changed between two checks.
-            certain = [c for c in findings if c.rule not in _COUNTED]
+            certain = [c for c in findings if c.rule not in COUNTED]
             self._count_trial(template_of(prepared), certain)
             for finding in findings:
-                self.triage.add_suspect(prepared, finding.signature)
+                self.triage.add_suspect(prepared, finding, seen)
+            self._file_noise()
+        self._file_noise()
         return not left
+
+    def _file_noise(self) -> None:
+        """File the lines of the pipelined server that are no messages and name no trial."""
+        for noise in self.pipelined.take_noise():
+            seen = Observation((noise.line,))
+            said = [judge_reply(noise.line, self.facts.version)]
+            for finding in find_offences(self.facts.label, seen.lines, said, b""):
+                self.triage.add_noise(noise.last, finding, seen, noise.before)
 
     def _run_in_fresh_processes(
         self, items: Iterable[FreshItem], share: float = _ALL
@@ -348,7 +359,7 @@ class _GateRun:
         """Count a trial and confirm each sign of a fault that it showed."""
         self._count_trial(prepared, shown.findings)
         for finding in shown.findings:
-            self.triage.confirm_sign(prepared, finding.signature, shown)
+            self.triage.confirm_sign(prepared, finding, shown)
 
     def _count_trial(self, prepared: PreparedTrial, findings: list[Finding]) -> None:
         trial = prepared.trial
@@ -392,14 +403,8 @@ class _GateRun:
             reason,
             (*self.notes, *self.artifacts.lost),
             explain_gap(reason, self.tally.skipped, seconds, self.lost)
-            or _explain_pending(self.tally.pending),
+            or explain_signs(self.tally.signs.values()),
         )
-
-
-def _explain_pending(pending: Mapping[str, int]) -> str:
-    """Why a run is no pass if suspects are left unconfirmed; ``""`` for none."""
-    signs = "1 sign of a fault" if len(pending) == 1 else f"{len(pending)} signs of faults"
-    return f"the time was spent before {signs} could be run again" if pending else ""
 
 
 def count_spares(facts: Facts) -> int:

@@ -94,8 +94,9 @@ def test_what_a_living_server_showed_before_it_was_lost_is_told(vanishing, monke
     monkeypatch.setattr("wirefence.fuzz.gate.run.count_spares", lambda _facts: 0)
     monkeypatch.setattr(Triage, "add_suspect", suspect)
     report = vanishing("PrintsTracebacks", Sign)
-    assert (report.reason, report.flaws) == ("lost", ())
-    assert "wirefence-reference|out-not-json:text|none" in report.tally.pending
+    assert report.reason == "lost"
+    assert [each.finding.effect for each in report.flaws] == ["out-not-json:text"]
+    assert "wirefence-reference|reply-leak:traceback|none" in report.tally.pending
 
 
 def test_a_server_that_was_ruined_for_good_is_a_finding(bench, tmp_path, monkeypatch, capsys):

@@ -24,6 +24,14 @@ def finding(signature: str) -> Finding:
     return make_finding(ORACLE_OF[rule_of(signature)], effect, label, deviation, "text")
 
 
+SEEN = Observation(())
+
+
+def examined(trial: PreparedTrial, *signatures: str) -> Examined:
+    """What a fresh process showed."""
+    return Examined(trial, Observation((), fresh=True), [finding(each) for each in signatures])
+
+
 @dataclass
 class Fresh:
     """Fresh processes that show what they are told to."""
@@ -41,6 +49,9 @@ class Fresh:
 
     def shorten_patience(self) -> None:
         self.hurries += 1
+
+    def confirm_with_history(self, *_: object) -> None:
+        return None
 
     def confirm_in_fresh_process(self, prepared: PreparedTrial, signature: str) -> list[Confirmed]:
         self.asked.append(signature)
@@ -86,10 +97,10 @@ def test_the_second_sign_of_a_fault_costs_no_process(trials):
     fresh = Fresh()
     made = triage(fresh)
     for each in trials:
-        made.add_suspect(each, ACTS)
+        made.add_suspect(each, finding(ACTS), SEEN)
     made.confirm_suspects()
-    made.add_suspect(trials[0], ACTS)
-    made.confirm_sign(trials[1], ACTS)
+    made.add_suspect(trials[0], finding(ACTS), SEEN)
+    made.confirm_sign(trials[1], finding(ACTS), examined(trials[1], ACTS))
     made.confirm_suspects()
     assert fresh.asked == [ACTS]
     assert set(made.flaws[ACTS].trials) == {each.trial.name for each in trials}
@@ -99,7 +110,7 @@ def test_the_gravest_is_run_again_first(trials):
     fresh = Fresh(shows=(ACTS, HANGS))
     made = triage(fresh)
     for signature in ("s|reply-twice|none", HANGS, ACTS):
-        made.add_suspect(trials[0], signature)
+        made.add_suspect(trials[0], finding(signature), SEEN)
     made.confirm_suspects()
     assert fresh.asked == [ACTS, "s|reply-twice|none"]
 
@@ -108,7 +119,7 @@ def test_each_fault_has_its_share_of_the_time_that_is_left(trials):
     fresh = Fresh(shows=(), deadline=time.monotonic() + 100.0)
     made = triage(fresh)
     for signature in (ACTS, HANGS):
-        made.add_suspect(trials[0], signature)
+        made.add_suspect(trials[0], finding(signature), SEEN)
     made.confirm_suspects()
     assert 0 < fresh.shares[0] <= 50.0 < fresh.shares[1] <= 100.0
     assert fresh.share == math.inf
@@ -117,11 +128,11 @@ def test_each_fault_has_its_share_of_the_time_that_is_left(trials):
 def test_what_there_is_no_time_for_is_told_apart_from_what_was_not_seen_again(trials):
     fresh = Fresh(shows=())
     made = triage(fresh)
-    made.add_suspect(trials[0], HANGS)
+    made.add_suspect(trials[0], finding(HANGS), SEEN)
     made.confirm_suspects()
     made.is_time_spent.up = True
-    made.add_suspect(trials[0], ACTS)
-    made.add_suspect(trials[1], ACTS)
+    made.add_suspect(trials[0], finding(ACTS), SEEN)
+    made.add_suspect(trials[1], finding(ACTS), SEEN)
     made.confirm_suspects()
     assert fresh.asked == [HANGS]
     assert (made.flaws, made.tally.unconfirmed, made.tally.pending) == ({}, {HANGS: 1}, {ACTS: 2})
@@ -139,8 +150,8 @@ class Gone(Fresh):
 def test_what_could_not_be_run_again_before_the_end_is_told(trials):
     made = triage(Gone())
     for each in trials[:2]:
-        made.add_suspect(each, HANGS)
-    made.add_suspect(trials[0], ACTS)
+        made.add_suspect(each, finding(HANGS), SEEN)
+    made.add_suspect(trials[0], finding(ACTS), SEEN)
     with pytest.raises(TargetError):
         made.confirm_suspects()
     made.count_pending()
@@ -150,21 +161,21 @@ def test_what_could_not_be_run_again_before_the_end_is_told(trials):
 def test_what_a_fresh_process_has_shown_is_filed_though_the_time_is_up(trials):
     fresh = Fresh()
     made = triage(fresh, late=True)
-    made.confirm_sign(trials[0], ACTS, Examined(trials[0], Observation(()), [finding(ACTS)]))
+    made.confirm_sign(trials[0], finding(ACTS), examined(trials[0], ACTS))
     assert (fresh.asked, list(made.flaws), made.tally.pending) == ([], [ACTS], {})
 
 
 def test_a_reply_that_was_not_given_its_time_is_no_finding(trials):
     made = triage(Fresh(), late=True)
     hurried = Examined(trials[0], Observation((), hurried=True), [finding(HANGS), finding(ACTS)])
-    made.confirm_sign(trials[0], HANGS, hurried)
-    made.confirm_sign(trials[0], ACTS, hurried)
+    made.confirm_sign(trials[0], finding(HANGS), hurried)
+    made.confirm_sign(trials[0], finding(ACTS), hurried)
     assert (list(made.flaws), made.tally.pending) == ([ACTS], {HANGS: 1})
 
 
 def test_what_a_fresh_process_had_no_time_to_show_is_told(trials):
     made = triage(Hurried())
-    made.confirm_sign(trials[0], HANGS)
+    made.confirm_sign(trials[0], finding(HANGS), examined(trials[0], HANGS))
     assert (list(made.flaws), made.tally.pending, made.tally.unconfirmed) == ([], {HANGS: 1}, {})
 
 
@@ -179,7 +190,7 @@ def test_a_server_that_died_needs_no_time_to_show_it(bench):
 
 def test_once_a_server_is_known_to_hang_its_trials_wait_less(bench, trials):
     fresh = Fresh(shows=(HANGS,))
-    triage(fresh).confirm_sign(trials[0], HANGS)
+    triage(fresh).confirm_sign(trials[0], finding(HANGS), examined(trials[0], HANGS))
     assert fresh.hurries == 1
     made = bench(patience=20.0)
     lab = FreshServers(made.launch, made.options)

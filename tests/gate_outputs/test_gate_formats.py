@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from tests.gate_outputs.reports import flaw, report
-from wirefence.fuzz.gate.records import Report
+from wirefence.fuzz.gate.records import Report, Sign
 from wirefence.fuzz.gate.report.finding_details import SHOWN, explain_rule, list_details
 from wirefence.fuzz.gate.report.junit import format_junit
 from wirefence.fuzz.gate.report.markdown import format_markdown
@@ -122,7 +122,8 @@ def test_junit_counts_failures_and_skips_what_is_expected() -> None:
 
 @pytest.mark.parametrize("make", [format_junit, format_sarif, format_markdown])
 def test_hostile_text_keeps_every_form_well(make: object) -> None:
-    made = report(flaw(kind=HOSTILE, summary=HOSTILE), command=HOSTILE, notes=(HOSTILE,))
+    made = report(flaw(kind=HOSTILE, summary=HOSTILE), command=HOSTILE, notes=(HOSTILE,), gap="x")
+    made.tally.signs["x"] = Sign(flaw(kind=HOSTILE, summary=HOSTILE).finding, HOSTILE, b"\x1b")
     text = make(made)
     raw = text if isinstance(text, bytes) else text.encode()
     assert not {c for c in raw.decode() if not c.isprintable()} - {"\n"}
@@ -270,7 +271,8 @@ def test_no_form_shows_part_of_a_secret(make: Callable[[Report, Redactor], objec
     hide = Redactor.for_launch(Launch(("s",), {"X_TOKEN": "swordfish"}), {})
     cut = b"\xff" + b"-" * (SHOWN - 6) + b"swordfish"
     told = replace(flaw(summary="swordfish"), offending=cut, case=Case((Frame(cut * 3),)))
-    made = report(told, command="s swordfish", notes=("swordfish",))
+    made = report(told, command="s swordfish", notes=("swordfish",), gap="swordfish")
+    made.tally.signs["x"] = Sign(replace(told.finding, offending=cut), "t", cut * 3)
     text = make(made, hide)
     shown = text.decode() if isinstance(text, bytes) else str(text)
     assert "sword" not in shown
@@ -290,7 +292,7 @@ def test_no_form_shows_part_of_a_secret(make: Callable[[Report, Redactor], objec
 )
 def test_json_is_json_whatever_a_finding_quotes(told: str) -> None:
     made = report(flaw(summary=told), command=told, notes=(told,))
-    made.tally.unconfirmed[told] = 3
+    made.tally.signs[told] = Sign(replace(flaw().finding, signature=told + "||"), "t", b"", 3)
     content = json.loads(format_json(made))
     assert "***" in content["findings"][0]["summary"]
     assert list(content["unconfirmed"].values()) == [3]

@@ -32,9 +32,11 @@ from wirefence.fuzz.gate.records import (
     Reason,
     Report,
     RunStarted,
+    Sign,
     Tally,
 )
 from wirefence.fuzz.gate.report.artifacts import shown_command
+from wirefence.fuzz.gate.report.signs import explain_signs
 from wirefence.fuzz.gate.server.server_name import name_server
 from wirefence.fuzz.gate.trials.skipped import explain_gap
 from wirefence.fuzz.store.redaction import Redactor
@@ -220,10 +222,8 @@ class _ClientRun:
             signature = finding.signature
             if signature in self.flaws:
                 self.flaws[signature] = self._add_trial(self.flaws[signature], played)
-            elif self._confirm_play(played, signature):
+            elif self._confirm_play(played, finding):
                 self._file_finding(played, finding)
-            else:
-                self.tally.unconfirmed[signature] = 1
         self.listener(Progress(time.monotonic() - self.began, self.played, len(self.flaws)))
 
     def _count_play(self, played: PlayedAttack, findings: Sequence[Finding]) -> None:
@@ -234,14 +234,20 @@ class _ClientRun:
         self.tally.attempts[key] = attempt.add_trial(acted=taken, usable=usable)
         self.tally.frames += played.sent.count(b"\n")
 
-    def _confirm_play(self, played: PlayedAttack, signature: str) -> bool:
-        """Return whether another process shows the signature; it is pending until that ends."""
-        self.tally.pending[signature] = 1
+    def _confirm_play(self, played: PlayedAttack, finding: Finding) -> bool:
+        """Return whether another process shows a finding; it is pending until that ends."""
+        signature, signs = finding.signature, self.tally.signs
+        sign = Sign(finding, trial_of(played), played.sent, pending=True)
+        signs[signature] = sign
         again = play_attack(self.launch, played.attack, played.place, self.terms)
-        del self.tally.pending[signature]
         self.tally.processes += 1
         findings = judge_client(again, self.facts.label, self.options.profile)
-        return any(finding.signature == signature for finding in findings)
+        shown = any(each.signature == signature for each in findings)
+        if shown:
+            del signs[signature]
+        else:
+            signs[signature] = replace(sign, pending=False)
+        return shown
 
     def _add_trial(self, flaw: Flaw, played: PlayedAttack) -> Flaw:
         name = trial_of(played)
@@ -274,7 +280,9 @@ class _ClientRun:
             seconds,
             reason,
             (*self.notes, *self.artifacts.lost),
-            explain_gap(reason, self.tally.skipped, seconds, self.lost) or why,
+            explain_gap(reason, self.tally.skipped, seconds, self.lost)
+            or why
+            or explain_signs(self.tally.signs.values()),
         )
 
 

@@ -17,6 +17,7 @@ from typing import Any, get_args
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.records import Budget, Facts, Flaw, Report
+from wirefence.fuzz.gate.report.signs import explain_signs
 from wirefence.fuzz.store.atomic_write import write_atomically
 from wirefence.fuzz.store.metadata import MIGRATE
 
@@ -123,7 +124,7 @@ class Baseline:
     def compare_report(self, report: Report) -> BaselineComparison:
         """Compare the flaws of a run with the entries."""
         entries = {entry.signature: entry for entry in self.expected}
-        seen = {flaw.finding.signature for flaw in report.flaws}
+        seen = {flaw.finding.signature for flaw in report.flaws} | report.tally.signs.keys()
         absent = tuple(e for e in self.expected if e.signature not in seen)
         tried = report.reason == "done" and _budget_rank(report.budget) >= _budget_rank(
             self.server.budget
@@ -144,7 +145,12 @@ class Baseline:
         )
         warned = [f"warning: {each}" for each in self.server.make_warnings(report.facts)]
         notes = (*report.notes, *warned, *self.compare_report(report).make_notes())
-        return replace(report, flaws=flaws, notes=notes)
+        before = report.tally.signs
+        signs = {name: replace(sign, known=name in entries) for name, sign in before.items()}
+        due = report.gap == explain_signs(before.values())
+        gap = explain_signs(signs.values()) if due else report.gap
+        tally = replace(report.tally, signs=signs)
+        return replace(report, flaws=flaws, notes=notes, tally=tally, gap=gap)
 
     def update_from(self, report: Report, today: str | None = None) -> Baseline:
         """Return the baseline after this run; notes of remaining entries are kept.

@@ -25,6 +25,8 @@ __all__ = [
     "find_broken_rule",
     "join_sent_bytes",
     "list_details",
+    "show_both_ends",
+    "show_start",
 ]
 
 SHOWN = 160
@@ -72,8 +74,8 @@ def list_details(flaw: Flaw, report: Report, hide: Redactor) -> Iterator[tuple[s
     details = (
         ("rule", f"{rule}: {statement} ({source}{level})"),
         ("shown by", f"{named}{more} ({describe_place(flaw.place)})"),
-        ("sent", _show_both_ends(hide.redact_bytes(join_sent_bytes(flaw)))),
-        ("offending", _show_start(hide.redact_bytes(flaw.offending)) if flaw.offending else ""),
+        ("sent", show_both_ends(hide.redact_bytes(join_sent_bytes(flaw)))),
+        ("offending", show_start(hide.redact_bytes(flaw.offending)) if flaw.offending else ""),
         ("command", report.command),
         ("environment", " ".join(f"{name}={value}" for name, value in report.changes.items())),
         ("reproducer", f"{flaw.path} ({len(flaw.case.data):,} bytes)"),
@@ -97,13 +99,13 @@ def describe_fault(fault: ReportedFault, report: Report, hide: Redactor) -> str:
     return escape_text("\n".join((flaw.finding.summary, *shown)), hide)
 
 
-def _show_start(raw: bytes) -> str:
+def show_start(raw: bytes) -> str:
     """Return the beginning as a Python literal: ASCII only, so no font hides anything."""
     text = repr(raw[:SHOWN])[1:]
     return f"{text} ... {len(raw):,} bytes" if len(raw) > SHOWN else text
 
 
-def _show_both_ends(raw: bytes) -> str:
+def show_both_ends(raw: bytes) -> str:
     """Return beginning and end: a good frame may precede the bad one."""
     if len(raw) <= 2 * SHOWN:
         return repr(raw)[1:]

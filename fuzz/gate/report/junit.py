@@ -12,6 +12,7 @@ from wirefence.fuzz.gate.report.finding_details import (
     describe_place,
     escape_text,
 )
+from wirefence.fuzz.gate.report.signs import describe_sign, list_signs
 from wirefence.fuzz.store.redaction import PATTERNS_ONLY, Redactor
 
 __all__ = ["format_junit"]
@@ -82,7 +83,9 @@ def _gap_case(report: Report, hide: Redactor) -> Iterator[ET.Element]:
     """Yield an error for a run that is no pass: a file without failures would look like one."""
     if report.gap:
         case = ET.Element("testcase", {"classname": "wirefence", "name": "whole run", "time": "0"})
-        ET.SubElement(
-            case, "error", {"message": escape_text(report.gap, hide), "type": "incomplete"}
-        )
+        message = escape_text(report.gap, hide)
+        error = ET.SubElement(case, "error", {"message": message, "type": "incomplete"})
+        signs = (describe_sign(sign, hide) for sign in list_signs(report))
+        lines = [f"{name}: {text}" for sign in signs for name, text in sign]
+        error.text = escape_text("\n".join(lines), hide) if lines else None
         yield case

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from wirefence.fuzz.gate.records import Flaw, Report
 from wirefence.fuzz.gate.report.faults import ReportedFault, group_flaws
 from wirefence.fuzz.gate.report.finding_details import escape_text, list_details
+from wirefence.fuzz.gate.report.signs import describe_sign, list_signs
 from wirefence.fuzz.store.redaction import PATTERNS_ONLY, Redactor
 
 __all__ = ["format_markdown"]
@@ -32,6 +33,7 @@ def format_markdown(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     ]
     body = [line for fault in new for line in _fault_section(fault, report, hide)]
     body += [
+        *_sign_section(report, hide),
         *_baseline_section(report, hide),
         *_recorder_section(report, hide),
         *_attempt_section(report, hide),
@@ -72,6 +74,17 @@ def _fault_section(fault: ReportedFault, report: Report, hide: Redactor) -> Iter
     for each in fault.list_lines():
         yield f"- also: {_code_span(each.describe_line(), hide)}"
     yield ""
+
+
+def _sign_section(report: Report, hide: Redactor) -> Iterator[str]:
+    signs = list_signs(report)
+    if signs:
+        yield from ("## Not confirmed", "")
+    for sign in signs:
+        for name, text in describe_sign(sign, hide):
+            yield f"{'' if name == 'sign' else '  '}- {name}: {_code_span(text, hide)}"
+    if signs:
+        yield ""
 
 
 def _baseline_section(report: Report, hide: Redactor) -> Iterator[str]:

@@ -18,6 +18,7 @@ from wirefence.fuzz.gate.report.finding_details import (
     escape_text,
     explain_rule,
 )
+from wirefence.fuzz.gate.report.signs import describe_sign, list_signs
 from wirefence.fuzz.store.redaction import PATTERNS_ONLY, Redactor
 
 __all__ = ["format_sarif"]
@@ -45,9 +46,14 @@ def format_sarif(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
         "executionSuccessful": not report.gap,
         "commandLine": escape_text(report.command, hide),
     }
-    if report.gap:
-        notification = {"level": "error", "message": {"text": escape_text(report.gap, hide)}}
-        invocation["toolExecutionNotifications"] = [notification]
+    told = [("error", report.gap)] if report.gap else []
+    for sign in list_signs(report):
+        lines = (f"{name}: {text}" for name, text in describe_sign(sign, hide))
+        told.append(("note" if sign.known else "warning", "\n".join(lines)))
+    if told:
+        invocation["toolExecutionNotifications"] = [
+            {"level": level, "message": {"text": escape_text(text, hide)}} for level, text in told
+        ]
     run = {
         "tool": {"driver": driver},
         "invocations": [invocation],

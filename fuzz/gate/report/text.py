@@ -20,6 +20,7 @@ from wirefence.fuzz.gate.records import (
     Progress,
     Report,
     RunStarted,
+    Sign,
 )
 from wirefence.fuzz.gate.report.faults import ReportedFault, group_flaws, list_crash_lines
 from wirefence.fuzz.gate.report.finding_details import (
@@ -30,6 +31,7 @@ from wirefence.fuzz.gate.report.finding_details import (
     list_details,
 )
 from wirefence.fuzz.gate.report.severity import summarize_counts
+from wirefence.fuzz.gate.report.signs import describe_sign, list_signs
 from wirefence.fuzz.store.redaction import PATTERNS_ONLY, Redactor
 from wirefence.fuzz.text import escape_unprintable
 
@@ -92,7 +94,7 @@ def format_table(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
     known = [f"  {_finding_title(flaw)}" for flaw in report.flaws if flaw.known]
     if known:
         lines += ["In the baseline:", *known, ""]
-    lines += [*_attempt_lines(report), "", *_recorder_lines(report), *_note_lines(report)]
+    lines += [*_attempt_lines(report), "", *_recorder_lines(report), *_note_lines(report, hide)]
     return hide.redact_text("\n".join(lines))
 
 
@@ -160,17 +162,19 @@ def _recorder_lines(report: Report) -> Iterator[str]:
         yield f"  {name}: off, {reason}"
 
 
-def _note_lines(report: Report) -> Iterator[str]:
-    doubts = report.tally.unconfirmed
-    if doubts:
+def _note_lines(report: Report, hide: Redactor) -> Iterator[str]:
+    signs = list_signs(report)
+    if signs:
         yield ""
-        yield "Seen in a shared server and not again in a fresh process, so not counted:"
-        yield from (escape_unprintable(f"  {signature}") for signature in doubts)
-    pending = report.tally.pending
-    if pending:
+        yield "Not confirmed by a fresh process:"
+    for sign in signs:
+        for name, text in describe_sign(sign, hide):
+            yield escape_unprintable(f"  {name:<11} {text}")
+    uncounted = report.tally.uncounted
+    if uncounted:
         yield ""
-        yield "Not confirmed: no time was left to run it again in a fresh process:"
-        yield from (escape_unprintable(f"  {signature}") for signature in pending)
+        yield "Seen in a shared server, which cannot tell, and not in a fresh process; not counted:"
+        yield from (escape_unprintable(f"  {signature}") for signature in uncounted)
     yield from (escape_unprintable(note) for note in report.notes)
 
 
@@ -202,12 +206,26 @@ def format_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
         "skipped": report.tally.skipped,
         "unconfirmed": report.tally.unconfirmed,
         "not_confirmed_in_time": report.tally.pending,
+        "signs": [_sign_as_dict(sign, hide) for sign in list_signs(report)],
+        "not_counted": report.tally.uncounted,
         "recorders": dict(report.recorders),
         "recorders_off": dict(report.absent),
         "notes": list(report.notes),
     }
     # Redact before serializing: a rule that hides up to a quote would remove JSON's own quotes.
     return json.dumps(hide.redact_json(content), indent=1)
+
+
+def _sign_as_dict(sign: Sign, hide: Redactor) -> dict[str, object]:
+    return {
+        **sign.finding.as_dict(),
+        "trial": sign.trial,
+        "count": sign.count,
+        "pending": sign.pending,
+        "known": sign.known,
+        "sent_hex": hide.redact_bytes(sign.sent)[:SHOWN].hex(),
+        "offending_hex": hide.redact_bytes(sign.finding.offending)[:SHOWN].hex(),
+    }
 
 
 def _finding_as_dict(flaw: Flaw, hide: Redactor) -> dict[str, object]:

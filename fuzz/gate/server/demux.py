@@ -91,6 +91,8 @@ class Demux:
         self._owed: dict[TypedId, int] = {}
         self._noise: set[str] = set()
         """Kinds of noise for which trials were doubted already."""
+        self.noise: list[bytes] = []
+        """The first line of each of these kinds, for a caller who takes them."""
 
     def clear(self) -> None:
         """Forget all trials: a new server starts."""
@@ -211,6 +213,7 @@ class Demux:
         if kinds <= self._noise:
             return
         self._noise |= kinds
+        self.noise.append(line)
         now = next(iter(self.in_flight.values()), None)
         _mark_doubted(filter(None, (self._latest, now)) if self._ordered else self._list_all())
 

@@ -86,12 +86,15 @@ class _Builder:
         facts: Facts,
         control: Observation | None,
     ) -> None:
-        self.case, self.number = prepared.trial.case, prepared.trial.number
+        self.case = prepared.trial.case
+        self.numbers = {prepared.trial.number, *numbers_in(self.case.data)}
         self.frames = [f for f in prepared.judgement.frames if f.start >= seen.since]
         self.owed, self.contract = prepared.owed, prepared.contract
         self.seen, self.facts, self.control = seen, facts, control
         self.said = [judge_reply(line, self.case.version) for line in seen.lines]
         self.matcher = ReplyMatcher(self.case.data, self.frames)
+        self.done: _Counts = Counter()
+        self.usual = self._count_usual()
         self.answers: dict[TypedId, list[Reply]] = {}
         self.nameless: list[Reply] = []
         for verdict, line in zip(self.said, seen.lines, strict=True):
@@ -107,13 +110,14 @@ class _Builder:
         done, acts = self._sort_effects()
         acts += self._list_repeated(done)
         usual = control.peak_bytes if control else facts.peak_bytes
+        self.done = done
         data = self.case.data
         return Evidence(
             target=facts.label,
             data=data,
             contract=self.contract,
             frames=tuple(self.frames),
-            owed=tuple(self._list_owed(self._find_missing(done))),
+            owed=tuple(self._list_owed()),
             strays=tuple(self._list_strays()),
             nameless=tuple(self.nameless),
             acts=tuple(acts),
@@ -136,7 +140,7 @@ class _Builder:
             control=_read_control(control, self.case.version, facts, self.contract),
         )
 
-    def _list_owed(self, missing: str) -> Iterator[Owed]:
+    def _list_owed(self) -> Iterator[Owed]:
         """Yield the requests that are owed a reply: frames, and the members of a batch."""
         for frame in self.frames:
             if not is_owed(frame):
@@ -145,13 +149,9 @@ class _Builder:
                 for name in request.ids:
                     key = type(name), name
                     got = tuple(self.answers.get(key, ()))
-                    probe = (
-                        missing
-                        and _is_probe(key)
-                        and any(has_succeeded(each.verdict) for each in got)
-                    )
-                    shared = self.matcher.find_rejected(key)
-                    yield Owed(request, name, got, shared, lost=missing if probe else "")
+                    acted = _is_probe(key) and any(has_succeeded(each.verdict) for each in got)
+                    lost = self._find_missing(spell_id(key)[:-1]) if acted else ""
+                    yield Owed(request, name, got, self.matcher.find_rejected(key), lost=lost)
 
     def _list_strays(self) -> Iterator[Answer]:
         """Yield replies with an id that no accepted request has."""
@@ -164,12 +164,12 @@ class _Builder:
 
     def _sort_effects(self) -> tuple[_Counts, list[Act]]:
         """Count effects that carry the name of a granted call; the others are acts."""
-        granted = self._list_granted_names()
+        granted = self._list_granted_names() if self.seen.effects else set()
         done: _Counts = Counter()
         acts: list[Act] = []
         for effect in self.seen.effects:
             for token in sorted(tokens_in(effect.detail) | _names_carried(effect.content)):
-                if self.number not in numbers_in(token):
+                if self.numbers.isdisjoint(numbers_in(token)):
                     continue  # of another session that wrote to the same place
                 if token in granted:
                     done[token, effect.recorder, effect.kind] += 1
@@ -191,7 +191,7 @@ class _Builder:
 
     def _list_repeated(self, done: _Counts) -> list[Act]:
         """Return the calls that acted more often than the probe of the control session."""
-        usual = self._count_usual()
+        usual = self.usual
         return [
             Act(
                 self.matcher.find_frame_with(token),
@@ -201,24 +201,28 @@ class _Builder:
                 token,
             )
             for (token, recorder, kind), count in done.items()
-            if token.endswith(b"p") and count > usual[recorder, kind] > 0
+            if token.endswith(b"p") and count > usual.get((recorder, kind), count)
         ]
 
-    def _find_missing(self, done: _Counts) -> str:
-        """Return which effect of the control session's probe is missing here; ``""`` for none."""
-        missing = set(self._count_usual()) - {what[1:] for what in done if what[0].endswith(b"p")}
+    def _find_missing(self, name: bytes) -> str:
+        """Return which effect of a control session's probe one probe lacks; ``""`` for none."""
+        missing = self.usual.keys() - {what[1:] for what in self.done if what[0] == name}
         if not missing:
             return ""
         recorder, kind = min(missing)
         return f"answered with success, but no {kind} was seen by {recorder}"
 
-    def _count_usual(self) -> Counter[tuple[str, str]]:
-        """Count the effects of the probe in the control session."""
-        usual: Counter[tuple[str, str]] = Counter()
+    def _count_usual(self) -> dict[tuple[str, str], int]:
+        """Count the effects of the probe in the control session; of several, the most of one."""
+        counts: _Counts = Counter()
         for effect in self.control.effects if self.control else ():
             for token in tokens_in(effect.detail) | _names_carried(effect.content):
                 if token.endswith(b"p"):
-                    usual[effect.recorder, effect.kind] += 1
+                    counts[token, effect.recorder, effect.kind] += 1
+        usual: dict[tuple[str, str], int] = {}
+        for (_, *what), count in counts.items():
+            key = what[0], what[1]
+            usual[key] = max(count, usual.get(key, 0))
         return usual
 
 

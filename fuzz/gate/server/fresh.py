@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wirefence.fuzz.gate.records import Facts, Observation, Options, Trial
-from wirefence.fuzz.gate.trials.messages import OUR_NUMBER, TrialNames, make_ping, rename_tokens
+from wirefence.fuzz.gate.trials.messages import (
+    OUR_NUMBER,
+    TrialNames,
+    ends_trial,
+    make_ping,
+    rename_tokens,
+)
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.oracles.document import LongInteger
 from wirefence.oracles.evidence import is_owed, list_responses
-from wirefence.oracles.records import Judgement
+from wirefence.oracles.records import FrameVerdict, Judgement
 from wirefence.oracles.session import judge_session
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.contract import Contract
@@ -27,6 +33,7 @@ from wirefence.targets.command.process import Process
 from wirefence.targets.command.records import Launch
 from wirefence.targets.command.session import Session, Spares
 from wirefence.targets.effects.available import Recording, Watching
+from wirefence.targets.effects.records import Observed
 from wirefence.targets.records import Ending
 
 __all__ = [
@@ -92,6 +99,11 @@ def _watched_folder(launch: Launch) -> tuple[Path, ...]:
     return (launch.cwd,) if launch.cwd is not None else ()
 
 
+def _ends_trial(frame: FrameVerdict) -> bool:
+    """Whether a frame is the last request of a trial."""
+    return any(isinstance(name, str) and ends_trial(name.encode()) for name in frame.ids)
+
+
 def prepare_trial(trial: Trial, contract: Contract) -> PreparedTrial:
     """Judge the bytes of a trial and collect the ids that are owed a reply."""
     judgement = judge_session(trial.case.data, contract)
@@ -102,8 +114,11 @@ def prepare_trial(trial: Trial, contract: Contract) -> PreparedTrial:
 def rename_trial(prepared: PreparedTrial, number: int, contract: Contract) -> PreparedTrial:
     """Return the same trial under unused names: a call may work only once for a name."""
     trial = prepared.trial
-    frames = tuple(replace(f, raw=rename_tokens(f.raw, number)) for f in trial.case.frames)
-    case = replace(trial.case, frames=frames)
+    renamed, frames, start = rename_tokens(trial.case.data, number), [], 0
+    for frame in trial.case.frames:
+        frames.append(replace(frame, raw=renamed[start : start + len(frame.raw)]))
+        start += len(frame.raw)
+    case = replace(trial.case, frames=tuple(frames))
     return prepare_trial(replace(trial, case=case, number=number), contract)
 
 
@@ -244,7 +259,10 @@ class FreshServers:
         began = time.monotonic()
         session, trial = watched.session, prepared.trial
         replies = ReplyTracker(session, trial.case.version)
-        sent = self.send_trial(session, prepared, replies)
+        effects: list[Observed] = []
+        sent = self.send_trial(
+            session, prepared, replies, lambda: effects.extend(watched.recording.take())
+        )
         complete = replies.wait_for(prepared.owed, patience)
         if complete and not trial.eof and facts.policy == "continue" and _lacks_sentinel(prepared):
             self._still_answers(session, prepared, facts, patience)
@@ -259,11 +277,11 @@ class FreshServers:
         pace = time.monotonic() - sent
         grace = min(grace, max(_LEAST_GRACE, _GRACE_FACTOR * pace)) if complete else grace
         ending, status = self._end_process(session, grace, eof=eof, alive=alive)
-        effects = tuple(watched.recording.take())
+        effects += watched.recording.take()
         return Observation(
             tuple(session.lines),
             session.tail,
-            effects,
+            tuple(effects),
             complete,
             alive,
             ending,
@@ -285,21 +303,34 @@ class FreshServers:
         written = bytes(session.process.stderr.data[start:])
         return self.hide.redact_bytes(written) if redact else written
 
-    def send_trial(self, session: Session, prepared: PreparedTrial, replies: ReplyTracker) -> float:
+    def send_trial(
+        self,
+        session: Session,
+        prepared: PreparedTrial,
+        replies: ReplyTracker,
+        read_effects: Callable[[], None] = lambda: None,
+    ) -> float:
         """Send a trial to the server; wait after each ``initialize`` that it must answer.
 
-        Return the time of the last write.
+        A session of several trials is sent trial by trial, and ``read_effects`` is called between
+        them: recorders do not count what is done to one file between two looks. Return the time of
+        the last write.
         """
         data, start = prepared.trial.case.data, 0
         if prepared.trial.case.cuts:
             session.send(data, prepared.trial.case.cuts)
             return time.monotonic()
+        answers = True
         for frame in prepared.judgement.frames:
-            if frame.method == "initialize" and is_owed(frame):
+            opens = frame.method == "initialize"
+            ends = answers and frame.end < len(data) and _ends_trial(frame)
+            if is_owed(frame) and (opens or ends):
                 session.send(data[start : frame.end])
                 start = frame.end
                 keys = [(type(name), name) for name in frame.ids]
-                replies.wait_for(keys, self.start_patience)
+                patience = self.start_patience if opens else self.reply_patience()
+                answers = replies.wait_for(keys, patience)
+                read_effects()
         session.send(data[start:])
         return time.monotonic()
 

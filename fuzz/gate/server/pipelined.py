@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 
-from wirefence.fuzz.gate.records import Facts, Observation
+from wirefence.fuzz.gate.records import Facts, Observation, SentHistory, SentPart
 from wirefence.fuzz.gate.server.demux import Demux, SentTrial
 from wirefence.fuzz.gate.server.fresh import (
     FreshServers,
@@ -44,7 +44,7 @@ from wirefence.targets.effects.records import Observed
 from wirefence.targets.errors import TargetError
 from wirefence.targets.records import Ending
 
-__all__ = ["PipelinedServer"]
+__all__ = ["PipelinedServer", "SharedNoise"]
 
 _MOST_IN_FLIGHT, _LEAST_IN_FLIGHT = 256, 8
 """Bounds of the trials in flight: more fill the pipe to the server and add no speed; fewer leave
@@ -73,6 +73,15 @@ _EFFECT_READ_FACTOR = 10
 """Recorders are read at most once in ten times the duration of a read: a tenth of the time."""
 
 
+@dataclass(frozen=True, slots=True)
+class SharedNoise:
+    """A line that is no message, the last trial that was sent before it, and those before that."""
+
+    line: bytes
+    last: PreparedTrial
+    before: tuple[SentPart, ...]
+
+
 class PipelinedServer:
     """A long-lived server for trials that can share one, and its successors when it ends."""
 
@@ -93,6 +102,9 @@ class PipelinedServer:
         self._doubted: set[int] = set()
         self._effects: dict[int, list[Observed]] = {}
         self._fences = count()
+        self._history = SentHistory()
+        self._sent: PreparedTrial | None = None
+        self._noise: list[SharedNoise] = []
         self.frames = 0
         self.last: tuple[str, ...] = ()
         """Names of the trials in flight when the last server ended or stopped answering."""
@@ -104,8 +116,22 @@ class PipelinedServer:
             self._watched = None
             self._orphans += [flight.prepared for flight in self._demux.take_incomplete()]
             self._demux.clear()
+            self._history, self._sent = SentHistory(), None
             self._used.clear()
             self._doubted.clear()
+
+    def take_noise(self) -> list[SharedNoise]:
+        """Return lines that were no messages and named no trial, each kind once a process."""
+        taken, self._noise = self._noise, []
+        return taken
+
+    def _match_lines(self, block: bytes) -> None:
+        """Match lines to their trials, and keep what is noise with all that was sent before it."""
+        self._demux.match_lines(block)
+        noise, self._demux.noise = self._demux.noise, []
+        if self._sent is not None:
+            before = self._history.list_before(self._sent.trial.number) if noise else ()
+            self._noise += [SharedNoise(line, self._sent, before) for line in noise]
 
     def ensure_running(self) -> int:
         """Start a server unless one runs; return its process id. Raises TargetError."""
@@ -218,7 +244,12 @@ class PipelinedServer:
             payload = TrialPayload.of(prepared, self._facts.version)
         stderr_at = len(self._get_server().session.process.stderr.data)
         self._demux.add_trial(prepared, payload, stderr_at)
+        self._note_sent(prepared, payload.number, payload.data)
         return payload.data
+
+    def _note_sent(self, prepared: PreparedTrial, number: int, data: bytes) -> None:
+        self._history.add_part(number, data)
+        self._sent = prepared
 
     @property
     def _must_retire(self) -> bool:
@@ -253,7 +284,7 @@ class PipelinedServer:
             ):
                 return False
             process.pump(min(left, _TICK_SECONDS))
-        demux.match_lines(block)
+        self._match_lines(block)
         if demux.passed > passed:
             self._heard_at = time.monotonic()
             self._widen_window(demux.passed - passed)
@@ -282,7 +313,10 @@ class PipelinedServer:
             session = self._get_server().session
             stderr = self._servers.read_stderr(session, flight.stderr_at, redact=True)
             seen = replace(seen, stderr=stderr)
-            yield flight.prepared, _mark_ended(seen, ending, status, silence)
+            yield (
+                flight.prepared,
+                _mark_ended(seen, ending, status, silence, self._servers.options.patience),
+            )
         elif not self._is_time_spent():
             queue.again.extendleft(flight.prepared for flight in reversed(in_flight))
         self._window = 1
@@ -326,8 +360,14 @@ class PipelinedServer:
         payload, lines = flight.payload, flight.lines
         if payload.added:
             lines = [line for line in lines if payload.added not in line]
+        complete = flight.is_complete
         return Observation(
-            tuple(lines), effects=effects, complete=flight.is_complete, since=payload.since
+            tuple(lines),
+            effects=effects,
+            complete=complete,
+            since=payload.since,
+            hurried=not complete,
+            history=self._history,
         )
 
     def _send_deferred(self, queue: TrialQueue) -> Iterator[tuple[PreparedTrial, Observation]]:
@@ -358,7 +398,7 @@ class PipelinedServer:
             nonlocal heard
             if block := session.take():
                 heard = time.monotonic()
-                demux.match_lines(block)
+                self._match_lines(block)
             return not demux.incomplete or time.monotonic() - heard > self._quiet
 
         if demux.incomplete:
@@ -384,12 +424,13 @@ class PipelinedServer:
         watched = self._get_server()
         session, trial = watched.session, prepared.trial
         watched.recording.take()
-        self._demux.match_lines(session.take())
+        self._match_lines(session.take())
         begun, replies = len(session.lines), ReplyTracker(session, trial.case.version)
         stderr_at = len(session.process.stderr.data)
         cuts = [cut - trial.opening for cut in trial.case.cuts if cut > trial.opening]
         data = trial.case.data[trial.opening :]
         session.send(data, cuts)
+        self._note_sent(prepared, trial.number, data)
         self.frames += data.count(b"\n")
         silence = self._silence
         complete = self._wait_for_replies(prepared, replies, silence)
@@ -405,9 +446,11 @@ class PipelinedServer:
             complete,
             peak_bytes=session.process.measure(),
             since=trial.opening,
+            hurried=not complete,
+            history=self._history,
         )
         if not answers or session.process.gone:
-            seen = _mark_ended(seen, *self._detect_death(), silence)
+            seen = _mark_ended(seen, *self._detect_death(), silence, self._servers.options.patience)
             stderr = self._servers.read_stderr(session, stderr_at, redact=True)
             seen = replace(seen, stderr=stderr)
         if seen.ending != "open" or seen.tail:
@@ -451,6 +494,17 @@ def _has_died(session: Session) -> bool:
     return session.process.gone
 
 
-def _mark_ended(seen: Observation, ending: Ending, status: str, seconds: float) -> Observation:
+def _mark_ended(
+    seen: Observation, ending: Ending, status: str, seconds: float, full: float
+) -> Observation:
     """Return the observation of a server that died or hangs."""
-    return replace(seen, complete=False, alive=False, ending=ending, status=status, seconds=seconds)
+    hung = ending == "hung"
+    return replace(
+        seen,
+        complete=False,
+        alive=False,
+        ending=ending,
+        status=status,
+        seconds=seconds,
+        hurried=hung and seconds < full,
+    )

@@ -23,11 +23,13 @@ __all__ = [
     "TOKEN",
     "ToolWording",
     "TrialNames",
+    "ends_trial",
     "make_initialize",
     "make_ping",
     "make_tools_list",
     "number_of",
     "numbers_in",
+    "rename_part",
     "rename_tokens",
     "stem_of",
     "strip_names",
@@ -39,6 +41,10 @@ INITIALIZED = Frame(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
 OUR_NUMBER = 65_535_999_999
 """The number of requests that belong to no trial, such as a ping for liveness."""
 TOKEN = re.compile(rb"wf([0-9a-f]{4}c\d{6})([a-z]+)")
+_STEM = 13
+"""Bytes of what all names of a trial begin with."""
+_FIRST_PART, _PARTS_OF_ONE = 30_000_000_000, 1_024
+"""Numbers of trials that are parts of another one's session begin here, so many for each."""
 _RUN = secrets.randbelow(1 << 16)
 _NUMBERS_PER_RUN = 1_000_000
 """Numbers that six digits can tell apart; further ones get another run id."""
@@ -94,6 +100,25 @@ def tokens_in(raw: bytes) -> set[bytes]:
     return {match.group() for match in TOKEN.finditer(raw)}
 
 
+def rename_part(raw: bytes, number: int, place: int, whole: int) -> bytes:
+    """Return the bytes of one trial as a part of the session of another one.
+
+    The names of ``number`` become names that belong to this place in ``whole``. Their length stays:
+    a recorder that sees a file grow looks at its new end only.
+    """
+    return raw.replace(stem_of(number), stem_of(_part_number(whole, place)))
+
+
+def _part_number(whole: int, place: int) -> int:
+    return _FIRST_PART + whole * _PARTS_OF_ONE + place
+
+
+def ends_trial(ident: bytes) -> bool:
+    """Whether an id is that of a sentinel, the last request of a trial."""
+    found = TOKEN.fullmatch(ident)
+    return found is not None and found[2] == b"si"
+
+
 def numbers_in(raw: bytes) -> list[int]:
     """Return the trials whose names are in some bytes, in order."""
     return [number_of(match[1]) for match in TOKEN.finditer(raw)]
@@ -105,8 +130,16 @@ def strip_names(raw: bytes) -> bytes:
 
 
 def rename_tokens(raw: bytes, number: int) -> bytes:
-    """Return the bytes under the names of another trial; their length stays."""
-    return TOKEN.sub(rb"%b\2" % stem_of(number), raw)
+    """Return the bytes under the names of another trial; their length stays.
+
+    Names of several trials stay different: the last one is the trial itself, others are its parts.
+    """
+    stems = list(dict.fromkeys(match.group()[:_STEM] for match in TOKEN.finditer(raw)))
+    own = next((m.group()[:_STEM] for m in reversed(list(TOKEN.finditer(raw)))), b"")
+    parts = (stem for stem in stems if stem != own)
+    named = {stem: stem_of(_part_number(number, place)) for place, stem in enumerate(parts)}
+    named[own] = stem_of(number)
+    return TOKEN.sub(lambda match: named[match.group()[:_STEM]] + match[2], raw)
 
 
 def _make_request(ident: bytes, method: bytes, params: bytes = b"") -> bytes:

@@ -241,6 +241,55 @@ class PrintsTracebacks(Strict):
         return super().line(line)
 
 
+class CountsCalls(Strict):
+    """Something happens at one call of many."""
+
+    calls = 0
+
+    def act(self, tool: str, arguments) -> None:
+        self.calls += 1
+        super().act(tool, arguments)
+
+
+class PrintsAtThirdCall(CountsCalls):
+    at = 3
+
+    def line(self, line: bytes) -> bytes:
+        before, out = self.calls, super().line(line)
+        return out + b"3 calls served\n" * (before < self.at <= self.calls)
+
+
+class PrintsAtTenthCall(PrintsAtThirdCall):
+    at = 10
+
+
+class LosesEverySeventh(CountsCalls):
+    """Answers with success, and does nothing."""
+
+    def act(self, tool: str, arguments) -> None:
+        self.calls += 1
+        if self.calls % 7:
+            Strict.act(self, tool, arguments)
+
+
+class Overwrites(Strict):
+    """Healthy: keeps its last action in one file, so that of many calls at once one is seen."""
+
+    def act(self, tool: str, arguments) -> None:
+        (self.folder / "last").write_text(str(arguments.get("action")))
+
+
+class TakesNanOnce(TakesNan):
+    """Keeps no state but that it did it: nothing shows it again."""
+
+    def line(self, line: bytes) -> bytes:
+        state = self.folder.parent / "state"
+        if b"NaN" not in line or state.exists():
+            return Strict.line(self, line)
+        state.write_bytes(line)
+        return super().line(line)
+
+
 class WrongId(Strict):
     def silent(self, out: bytes) -> bytes:
         return super().silent(out).replace(b'si"', b'"')
@@ -319,7 +368,7 @@ class Chatty(Strict):
         return NOTE + NOTE.join(reversed([self.line(line) for line in lines])) + NOTE
 
 
-FAULTS = {kind.__name__: kind for kind in Strict.__subclasses__()} | {"Strict": Strict}
+FAULTS = {each.__name__: each for each in vars().values() if isinstance(each, type)}
 
 
 def main() -> int:
