@@ -80,7 +80,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
 def rules_of(probed: Probed, trial: str) -> set[str]:
     """The rules broken by frames that were processed all the same."""
     parts = (signature.split("|") for signature in probed.shown[trial])
-    return {part[2].partition(":")[0] for part in parts if part[1].partition(":")[0] in ACTING}
+    return {part[1].partition(":")[0] for part in parts if part[0].partition(":")[0] in ACTING}
 
 
 EVERY = pytest.mark.parametrize("name", list(BY_NAME))
