@@ -187,9 +187,8 @@ class Trial:
     ``case`` is a complete stdin. ``warm`` says that a running server can be sent the trial; it then
     gets only the bytes after the first ``opening`` ones, which are the handshake. ``name`` is the
     damage operator or the idea. ``eof`` says that stdin ends with the case. ``number`` is part of
-    all names in the trial; ``origin`` is the number of the trial that this one copies, 0 for none.
-    ``parts`` are the trials that share this one's process: each runs alone if the whole shows
-    anything.
+    all names in the trial. ``parts`` are the trials that share this one's process: each runs alone
+    if the whole shows anything.
     """
 
     name: str
@@ -201,7 +200,6 @@ class Trial:
     number: int = 0
     warm: bool = False
     parts: tuple[Trial, ...] = ()
-    origin: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +294,7 @@ class Sign:
 class Tally:
     """What was exercised: trials by family and place, frames, processes, and what was skipped.
 
-    ``copies`` counts trials that were sent again under new names. ``skipped`` names planned trials
+    ``skipped`` names planned trials
     that did not run, by ``"FAMILY PLACE"``. ``signs`` are what no fresh process showed again, or
     what there was no time to run again, by signature. ``uncounted`` counts by signature what a
     pipelined server cannot tell: a reply that was given little time, effects between two looks.
@@ -304,7 +302,6 @@ class Tally:
 
     attempts: dict[tuple[str, str], Attempt] = field(default_factory=dict)
     frames: int = 0
-    copies: int = 0
     processes: int = 0
     skipped: dict[str, tuple[str, ...]] = field(default_factory=dict)
     signs: dict[str, Sign] = field(default_factory=dict)

@@ -39,8 +39,7 @@ from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepar
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
 from wirefence.fuzz.gate.server.smoke import check_end_of_stdin, prepare_crowd
 from wirefence.fuzz.gate.server.startup import StartupFinding, StartupRunner
-from wirefence.fuzz.gate.server.trial_templates import CachedJudge, Templates, template_of
-from wirefence.fuzz.gate.server.verdicts import has_acted, is_usable
+from wirefence.fuzz.gate.server.verdicts import has_acted, is_usable, judge_trial
 from wirefence.fuzz.gate.triage import COUNTED, Triage
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import ToolWording
@@ -133,14 +132,15 @@ class _GateRun:
     confirmer: Confirmer = field(init=False)
     artifacts: ArtifactWriter = field(init=False)
     triage: Triage = field(init=False)
-    judge: CachedJudge = field(init=False)
+    base: Observation | None = None
+    """What a good session showed, which trials of the pipelined server are compared with."""
     pipelined: PipelinedServer = field(init=False)
     startup: StartupRunner = field(init=False)
 
     def __post_init__(self) -> None:
         options, facts = self.servers.options, self.facts
         self.maker = TrialMaker(facts, ToolWording.of(facts.nominee), facts.version, options.seed)
-        self.pipelined, self.judge = PipelinedServer(self.servers, facts), CachedJudge(facts)
+        self.pipelined = PipelinedServer(self.servers, facts)
         self.startup = StartupRunner(
             self.servers.launch, facts, options, ahead=count_spares(facts) // 2
         )
@@ -210,7 +210,7 @@ class _GateRun:
         good = self.confirmer.run_in_fresh_process(
             self._prepare_trial(self.maker.make_good_session(next(self.numbers)))
         )
-        self.judge.base = good.seen
+        self.base = good.seen
         self.confirmer.controls.record_good_session(good.seen)
         self._count_and_confirm(good.prepared, good)
         expected = self.servers.options.expected_tools
@@ -274,10 +274,9 @@ class _GateRun:
         screened = self._screen_trials(plan.rest.warm) and screened
         self.triage.confirm_suspects()
         left = self._run_in_fresh_processes([*left, *self._list_fresh(plan.rest)])
-        templates = Templates(self.numbers)
         stages = iter(plan.more)
         while not self._is_budget_spent(_ALL) and (more := next(stages, None)) is not None:
-            self._screen_trials(more.warm, templates)
+            self._screen_trials(more.warm, _MORE_SHARE)
             self.triage.confirm_suspects()
             self._run_in_fresh_processes(self._list_fresh(more))
         return screened and not left
@@ -291,7 +290,7 @@ class _GateRun:
         """The items of a stage that need fresh processes."""
         return stage.cold if self._shares_servers else stage.all_cold()
 
-    def _screen_trials(self, trials: Iterable[Trial], templates: Templates | None = None) -> bool:
+    def _screen_trials(self, trials: Iterable[Trial], share: float = _WARM_SHARE) -> bool:
         """Run trials in a pipelined server within a share of the budget; return if all ran."""
         if not self._shares_servers:
             return True
@@ -303,17 +302,13 @@ class _GateRun:
                 yield self._prepare_trial(trial)
             left.discard(None)
 
-        late = partial(self._is_budget_spent, _MORE_SHARE if templates else _WARM_SHARE)
-        for prepared, seen in self.pipelined.screen_trials(
-            prepare_all(), late, templates=templates
-        ):
-            trial = template_of(prepared).trial
-            if not trial.origin:
-                left.discard(trial.number)
-            findings = self.judge.judge_trial(prepared, seen)
+        late = partial(self._is_budget_spent, share)
+        for prepared, seen in self.pipelined.screen_trials(prepare_all(), late):
+            left.discard(prepared.trial.number)
+            findings = judge_trial(prepared, seen, self.facts, self.base)
             # A pipelined server cannot tell how often a file changed between two checks.
             certain = [c for c in findings if c.rule not in COUNTED]
-            self._count_trial(template_of(prepared), certain)
+            self._count_trial(prepared, certain)
             for finding in findings:
                 self.triage.add_suspect(prepared, finding, seen)
             self._file_noise()
@@ -368,7 +363,6 @@ class _GateRun:
             trial.family, trial.place, acted=has_acted(findings), usable=is_usable(findings)
         )
         self.tally.frames += len(trial.case.frames)
-        self.tally.copies += bool(trial.origin)
 
     def _count_attempt(self, family: str, place: str, *, acted: bool, usable: bool) -> None:
         attempt = self.tally.attempts.get((family, place), Attempt())

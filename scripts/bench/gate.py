@@ -14,27 +14,29 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 
 from scripts.bench.gate_peer import PEER, calls_per_second
-from wirefence.fuzz.gate.records import Facts, NominatedTool, Options
+from wirefence.fuzz.gate.records import Facts, NominatedTool, Options, Trial
 from wirefence.fuzz.gate.server.discovery import discover_server
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
-from wirefence.fuzz.gate.server.trial_payload import TrialPayload
-from wirefence.fuzz.gate.server.trial_templates import (
-    CachedJudge,
-    Templates,
-    TrialCopy,
-    template_of,
+from wirefence.fuzz.gate.server.trial_payload import (
+    TrialPayload,
+    ends_in_sentinel,
+    foreign_ids,
+    must_be_sent_alone,
 )
+from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import (
     INITIALIZED,
     ToolWording,
     TrialNames,
     make_initialize,
+    stem_of,
+    strip_names,
 )
 from wirefence.fuzz.gate.trials.schedule import make_warm_trials
 from wirefence.targets.command.memory import cpu_of_group
@@ -45,6 +47,8 @@ __all__ = ["measure"]
 _ROUNDS = 2
 _GROUPS = 30_000
 """Trials of one measurement at most, as servers grow faster for a while."""
+_AHEAD = 6_000
+"""Trials that are made ahead: a fast server gets through them in a measurement."""
 _LONGEST = 3.0
 """Seconds of one measurement: slow servers get through less of the trials."""
 _LOT = 1_000
@@ -95,7 +99,8 @@ def measure() -> dict[str, object]:
     ``good`` are calls and pings, pipelined. ``bad, blindly`` are frames of all damage operators,
     written without a look at the replies. ``in the pipe`` is the gate with trials that were
     generated before: sent, awaited, and assigned to their trials. ``judged`` is the gate as it
-    runs: it generates and judges trials, and sends copies of them meanwhile. The peer's rate is
+    runs: it generates, sends and judges trials. ``no bytes again`` is the share of trials whose
+    bytes, but for names, no earlier one had: few operators have many results. The peer's rate is
     that of the calls which reach the server. Processor time is of gate and server together: a busy
     machine distorts ratios of wall time.
     """
@@ -115,8 +120,9 @@ def _measure_figures(launch: Launch, folder: str) -> dict[str, object]:
         "good frames/s, pipelined": round(rates.good),
         "bad frames/s, blindly": round(rates.blind),
         "gate, frames/s in the pipe": round(rates.piped),
-        "gate, frames/s judged": round(rates.judged),
-        "of these in trials made anew": f"{rates.fresh:.0%}",
+        "gate, distinct frames/s judged": round(rates.judged),
+        "gate, distinct trials/s judged": round(rates.trials),
+        "of these with no bytes again": f"{rates.fresh:.0%}",
         "gate, processor us/frame": round(rates.cpu * 1e6),
         "in the pipe against good": round(rates.piped / rates.good, 2),
         "in the pipe against blindly": round(rates.piped / rates.blind, 2),
@@ -151,14 +157,15 @@ def _write_script(folder: Path, name: str, text: str) -> str:
 
 @dataclass(slots=True)
 class _Rates:
-    """Frames per second, each the best of some rounds; of the last, the share of frames made anew,
-    and the seconds of processor time of one frame.
+    """Frames per second, each the best of some rounds; of the last, trials per second, the share
+    of trials whose bytes none had before, and the processor seconds of one frame.
     """
 
     good: float = 0.0
     blind: float = 0.0
     piped: float = 0.0
     judged: float = 0.0
+    trials: float = 0.0
     fresh: float = 0.0
     cpu: float = 0.0
 
@@ -171,12 +178,12 @@ def _measure_rates(launch: Launch) -> _Rates:
     try:
         facts = discover_server(fresh_servers)
         maker = TrialMaker(facts, ToolWording.of(_NOMINEE), facts.version)
-        rates, made = _Rates(), _make_copies(maker, facts)
+        rates, made = _Rates(), _make_ahead(maker, facts)
         good = TrialPayload.of(
             prepare_trial(maker.make_good_session(1), facts.make_contract("strict")), facts.version
         )
-        goods = [good.rename_to(number) for number in range(2, _GROUPS)]
-        bads = [each.payload for each in made]
+        goods = [_rename_payload(good, number) for number in range(2, _GROUPS)]
+        bads = [TrialPayload.of(each, facts.version) for each in made]
         for _ in range(_ROUNDS):
             rates.good = max(rates.good, _measure_blind_writes(fresh_servers, maker, goods))
             rates.blind = max(rates.blind, _measure_blind_writes(fresh_servers, maker, bads))
@@ -187,14 +194,24 @@ def _measure_rates(launch: Launch) -> _Rates:
         fresh_servers.close()
 
 
-def _make_copies(maker: TrialMaker, facts: Facts) -> list[TrialCopy]:
-    """Return copies, under new names, of all damaged trials that can share a process."""
-    contract, numbers = facts.make_contract("strict"), count(1)
-    templates = Templates(numbers)
-    for trial in maker.make_damaged(numbers):
-        if trial.warm:
-            templates.add_template(prepare_trial(trial, contract))
-    return [*filter(None, (templates.make_copy() for _ in range(_GROUPS)))]
+def _make_ahead(maker: TrialMaker, facts: Facts) -> list[PreparedTrial]:
+    """Return damaged trials that can stay in the pipe, of one seed after the other."""
+    contract = facts.make_contract("strict")
+    made = (prepare_trial(trial, contract) for trial in _list_trials(maker, count(1)))
+    stays = (each for each in made if ends_in_sentinel(each) and not foreign_ids(each))
+    return list(islice((each for each in stays if not must_be_sent_alone(each)), _AHEAD))
+
+
+def _list_trials(maker: TrialMaker, numbers: Iterator[int]) -> Iterator[Trial]:
+    for turn in count(1):
+        yield from make_warm_trials(maker, turn, numbers)
+
+
+def _rename_payload(payload: TrialPayload, number: int) -> TrialPayload:
+    """Return the payload of a good session under the names of another trial."""
+    old, new = payload.stem, stem_of(number)
+    data, ids = payload.data.replace(old, new), payload.ids.replace(old, new)
+    return payload._replace(number=number, stem=new, data=data, ids=ids)
 
 
 def _measure_blind_writes(
@@ -262,8 +279,6 @@ def _measure_pipelined(
 
 
 def _count_frames(prepared: PreparedTrial) -> int:
-    if isinstance(prepared, TrialCopy):
-        return prepared.payload.data.count(b"\n")
     return prepared.trial.case.data.count(b"\n", prepared.trial.opening)
 
 
@@ -271,28 +286,22 @@ def _measure_judged(
     fresh_servers: FreshServers, facts: Facts, maker: TrialMaker, rates: _Rates
 ) -> None:
     """Measure frames per second and processor time with the judge; keep the best in ``rates``."""
-    warm, known, numbers = PipelinedServer(fresh_servers, facts), CachedJudge(facts), count(1)
-    contract = facts.make_contract("strict")
-    frames = fresh = 0
+    warm, contract = PipelinedServer(fresh_servers, facts), facts.make_contract("strict")
+    frames, sent = 0, list[bytes]()
     try:
         pid = warm.ensure_running()
         began, cpu = time.monotonic(), time.process_time() + cpu_of_group(pid)
         late = began + _LONGEST
-        made = (
-            prepare_trial(trial, contract)
-            for turn in count()
-            for trial in make_warm_trials(maker, turn, numbers)
-        )
-        templates = Templates(numbers)
-        for prepared, seen in warm.screen_trials(
-            made, lambda: time.monotonic() > late, templates=templates
-        ):
-            known.judge_trial(prepared, seen)
+        made = (prepare_trial(trial, contract) for trial in _list_trials(maker, count(1)))
+        for prepared, seen in warm.screen_trials(made, lambda: time.monotonic() > late):
+            judge_trial(prepared, seen, facts)
             frames += _count_frames(prepared)
-            fresh += 0 if template_of(prepared).trial.origin else _count_frames(prepared)
-        rate = frames / (time.monotonic() - began)
+            sent.append(prepared.trial.case.data)
+        seconds = time.monotonic() - began
         cpu = time.process_time() + cpu_of_group(pid) - cpu
-        if rate > rates.judged:
-            rates.judged, rates.fresh, rates.cpu = rate, fresh / frames, cpu / frames
+        if frames / seconds > rates.judged:
+            rates.judged, rates.trials = frames / seconds, len(sent) / seconds
+            rates.fresh = len(set(map(strip_names, sent))) / len(sent)
+            rates.cpu = cpu / frames
     finally:
         warm.close()

@@ -7,14 +7,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain
 
 import pytest
 
 from wirefence.fuzz.gate.records import Observation
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
-from wirefence.fuzz.gate.server.trial_templates import Templates
 from wirefence.fuzz.gate.server.verdicts import judge_trial
 
 BAD = "ugly-debug-line"
@@ -115,36 +114,6 @@ def test_replies_that_never_come_are_waited_for_together(bench):
         took = time.monotonic() - began
     assert [saw.complete for _, saw in seen] == [False] * 12
     assert took < 12 * 1.0 / 2
-
-
-def test_a_fast_server_is_sent_copies_while_trials_are_made(bench):
-    code = FLOODS.replace("except ValueError:\n        while True:", "except ValueError:\n"
-                          "        continue\n        while True:") % 2  # fmt: skip
-    made = bench(command=(sys.executable, "-S", "-c", code))
-    contract = made.facts.make_contract("strict")
-    warm_trials = (trial for trial in made.maker.make_damaged(made.numbers) if trial.warm)
-    fresh = [prepare_trial(trial, contract) for trial in islice(warm_trials, 60)]
-    with living(made) as warm:
-        templates = Templates(made.numbers)
-        slowly = (each for each in fresh if not time.sleep(0.005))  # as if they were made
-        seen = list(warm.screen_trials(slowly, lambda: False, templates=templates))
-    origins = Counter(each.trial.origin for each, _ in seen)
-    assert origins.pop(0) == len(fresh)
-    assert sum(origins.values()) == templates.copies > 0
-    numbers = [each.trial.number for each, _ in seen]
-    assert len(set(numbers)) == len(numbers)
-
-
-def test_no_copies_go_with_the_one_trial_that_may_be_the_cause(bench):
-    made = bench("DiesOfBadJson")
-    trials = prepared(made, *GOOD, BAD, *GOOD)
-    with living(made) as warm:
-        templates, lab = Templates(made.numbers), warm._servers
-        screened = warm.screen_trials(trials, lambda: lab.processes > 100, templates=templates)
-        seen = {each.trial.number: saw for each, saw in screened if not each.trial.origin}
-        assert lab.processes <= 100  # else it went on for ever, with a new server each time
-    ended = [each.trial.name for each in trials if seen[each.trial.number].ending != "open"]
-    assert ended == [BAD]
 
 
 def test_pauses_and_megabytes_have_the_server_for_themselves(bench):

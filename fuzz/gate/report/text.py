@@ -201,7 +201,6 @@ def format_json(report: Report, hide: Redactor = PATTERNS_ONLY) -> str:
             for (family, place), each in sorted(report.tally.attempts.items())
         ],
         "frames": report.tally.frames,
-        "copies": report.tally.copies,
         "processes": report.tally.processes,
         "skipped": report.tally.skipped,
         "unconfirmed": report.tally.unconfirmed,

@@ -28,7 +28,6 @@ from wirefence.fuzz.gate.server.trial_payload import (
     sentinel_ids,
 )
 from wirefence.fuzz.gate.server.trial_queue import TrialQueue
-from wirefence.fuzz.gate.server.trial_templates import Templates, TrialCopy, template_of
 from wirefence.fuzz.gate.trials.messages import (
     INITIALIZED,
     OUR_NUMBER,
@@ -173,17 +172,15 @@ class PipelinedServer:
         late: Callable[[], bool],
         *,
         hasty: bool = False,
-        templates: Templates | None = None,
     ) -> Iterator[tuple[PreparedTrial, Observation]]:
         """Send trials pipelined and yield each with its observation, in no fixed order.
 
         Ends when ``late`` returns true. ``hasty`` waits less for missing replies: for many small
-        questions about one trial. With ``templates``, a server that is faster than the generator
-        also gets copies of known trials. Raises TargetError.
+        questions about one trial. Raises TargetError.
         """
         self._is_time_spent = late
         self._quiet = min(self._patient, _HASTY_QUIET) if hasty else self._patient
-        queue, demux = TrialQueue(iter(trials), templates=templates), self._demux
+        queue, demux = TrialQueue(iter(trials)), self._demux
         self._began = time.monotonic(), demux.passed
         while True:
             more = self._send_trials(queue)
@@ -202,8 +199,6 @@ class PipelinedServer:
         room = self._window - len(in_flight)
         if room * 2 < self._window or self._is_time_spent():
             return False
-        # After a silence send no copies: the next silence must have one cause.
-        starving = len(in_flight) * 8 <= self._window and not queue.again
         parts = list[bytes]()
         # Generating one trial takes as long as a fast server takes for dozens: send few at a time.
         until = time.monotonic() + _GENERATE_SECONDS
@@ -212,8 +207,6 @@ class PipelinedServer:
             if each is None:
                 break
             parts += self._send_or_defer(each, queue)
-            if starving:
-                parts += map(self._register_trial, queue.make_copies())
             if time.monotonic() > until:
                 break
         if parts:
@@ -224,8 +217,6 @@ class PipelinedServer:
 
     def _send_or_defer(self, prepared: PreparedTrial, queue: TrialQueue) -> list[bytes]:
         """Return the bytes of a trial that can go now; queue one that cannot."""
-        if isinstance(prepared, TrialCopy):  # its template passed the checks below
-            return [self._register_trial(prepared)]
         if must_be_sent_alone(prepared):
             queue.alone.append(prepared)
         elif self._reuses_id(prepared):
@@ -238,10 +229,7 @@ class PipelinedServer:
         """Register a trial as sent; return its bytes without the handshake, with a sentinel."""
         if not self._demux.in_flight:
             self._heard_at = time.monotonic()
-        if isinstance(prepared, TrialCopy):
-            payload = prepared.payload
-        else:
-            payload = TrialPayload.of(prepared, self._facts.version)
+        payload = TrialPayload.of(prepared, self._facts.version)
         stderr_at = len(self._get_server().session.process.stderr.data)
         self._demux.add_trial(prepared, payload, stderr_at)
         self._note_sent(prepared, payload.number, payload.data)
@@ -303,7 +291,7 @@ class PipelinedServer:
         A single one is yielded; several are sent again one at a time.
         """
         in_flight, silence = list(self._demux.in_flight.values()), self._silence
-        self.last = tuple(template_of(flight.prepared).trial.name for flight in in_flight)
+        self.last = tuple(flight.prepared.trial.name for flight in in_flight)
         self._collect_effects()
         yield from self._take_finished(queue, 0)
         ending, status = self._detect_death()

@@ -1,7 +1,6 @@
 """What a pipelined server is sent of one trial, and which ids it must answer.
 
-A trial is inspected once, before it is sent. A copy has the same bytes and ids with the names
-replaced.
+A trial is inspected once, before it is sent.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def ends_in_sentinel(prepared: PreparedTrial) -> bool:
 
 
 class TrialPayload(NamedTuple):
-    """One trial as it is sent. A tuple, as one is made for each copy.
+    """One trial as it is sent.
 
     ``data`` are the bytes after the first ``since``, the handshake, always with a sentinel.
     ``added`` is the raw id of a sentinel that is no part of the trial, ``b""`` for none. ``ids``
@@ -102,13 +101,3 @@ class TrialPayload(NamedTuple):
         ids = b" ".join(sorted(str(name).encode() for _, name in plain))
         number = prepared.trial.number
         return cls(number, stem_of(number), data, ids, frozenset(keys - plain), since, added)
-
-    def rename_to(self, number: int) -> TrialPayload:
-        """Return the payload under the names of another trial."""
-        old, new = self.stem, stem_of(number)
-        others = self.others
-        if others:
-            before, after = old.decode(), new.decode()
-            others = frozenset((kind, str(name).replace(before, after)) for kind, name in others)
-        data, ids = self.data.replace(old, new), self.ids.replace(old, new)
-        return TrialPayload(number, new, data, ids, others, self.since)

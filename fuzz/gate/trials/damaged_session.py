@@ -56,24 +56,29 @@ class GoodSession:
         self._more = self._every_target()
         self._good = {frame.raw for frame in (*self.opening, self.probe)}
 
-    def apply_damage(self, operator: Operator, sources: Iterable[Source]) -> DamagedSession | None:
+    def apply_damage(
+        self, operator: Operator, sources: Iterable[Source], single: set[object]
+    ) -> DamagedSession | None:
         """Return the first damage that a lenient parser could still execute, else the first of all.
 
-        ``None`` where the operator does not fit.
+        ``single`` holds what has only one result in this run; a combination of operator, place and
+        version that is found to be such is added. ``None`` where the operator does not fit.
         """
+        key = operator.name, self.place, self.version
         first: DamagedSession | None = None
         seen: set[bytes] = set()
         for attempt, source in enumerate(sources):
             made = self._damage_once(operator, source)
-            if made is None:
-                break
+            if made is None or key in single:
+                return first or made
             strange = self._join_changed_frames(made.frames)
             if strange not in seen and is_tempting(strange, self.wording):
                 return made
             first = first or made
             seen.add(strange)
             if attempt == _SAME_RESULTS and len(seen) == 1:
-                break  # this operator has only one result
+                single.add(key)
+                break
         return first
 
     def _damage_once(self, operator: Operator, source: Source) -> DamagedSession | None:

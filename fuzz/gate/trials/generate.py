@@ -7,7 +7,7 @@ both whether the bad frame acted and whether the good one was still served.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from wirefence.fuzz.gate.records import Facts, Place, Trial
@@ -46,6 +46,8 @@ class TrialMaker:
     wording: ToolWording
     version: Version
     seed: int = 0
+    single: set[object] = field(default_factory=set, compare=False, repr=False)
+    """Operators, places and versions that have only one result, whatever the seed."""
 
     @property
     def _has_handshake(self) -> bool:
@@ -236,7 +238,7 @@ class TrialMaker:
             _seed_of(operator.name, self.seed, turn * _MOST_SEEDS + each)
             for each in range(_MOST_SEEDS)
         )
-        made = ground.apply_damage(operator, map(RandomSource, seeds))
+        made = ground.apply_damage(operator, map(RandomSource, seeds), self.single)
         if made is None:
             return None
         return self._finish_trial(
