@@ -81,7 +81,7 @@ def test_a_death_in_the_pipe_is_laid_at_the_door_of_one_trial(bench):
 def test_a_hang_in_the_pipe_is_laid_at_the_door_of_one_trial(bench):
     made = bench("HangsOnBadJson", patience=1.5)
     shown = faults(made, prepared(made, *GOOD, BAD, *GOOD))
-    assert shown == {"good": set(), BAD: {"live-hang|json-syntax:syntax"}}
+    assert shown == {"good": set(), BAD: {"live-hang|json-syntax:foreign-text"}}
 
 
 @pytest.mark.parametrize("descriptor", [1, 2])

@@ -27,9 +27,9 @@ FAULTS = [
         "after",
         "act-rejected|life-not-initialized:request",
     ),
-    ("OpensForAnything", "gate-no-id", "before", "act-rejected|rpc-unknown-member:other-case"),
+    ("OpensForAnything", "gate-no-id", "before", "act-rejected|mcp-kind:no-id"),
     ("LocksVersion", "version-array", "before", "session-state|mcp-params:version"),
-    ("KeepsHalf", "truncate-line", "after", "live-hang|json-syntax:syntax"),
+    ("KeepsHalf", "truncate-line", "after", "live-hang|json-syntax:unclosed-string"),
     ("DiesOfBadJson", "ugly-debug-line", "after", f"live-crash|{JSON_ERROR}"),
     ("Prints", "good", "after", "out-not-json:text|none"),
     ("PrintsTracebacks", "ugly-debug-line", "after", "out-not-json:text|none"),
@@ -37,7 +37,7 @@ FAULTS = [
     ("AnswersTwice", "good", "after", "reply-twice|none"),
     ("ActsTwice", "ugly-debug-line", "after", "act-twice:write|none"),
     ("ActsNameless", "ugly-malformed-params", "after", "act-unfounded:write|rpc-params:array"),
-    ("Closes", "ugly-debug-line", "after", "live-hang|json-syntax:syntax"),
+    ("Closes", "ugly-debug-line", "after", "live-hang|json-syntax:foreign-text"),
 ]
 
 
@@ -67,7 +67,7 @@ def test_what_a_server_died_of_is_told_in_its_own_words(bench):
 
 def test_a_server_that_hangs_is_told_from_one_that_lost_a_reply(bench):
     hung = bench("HangsOnBadJson", patience=3.0).shows("ugly-debug-line")
-    assert hung == {"live-hang|json-syntax:syntax"}
+    assert hung == {"live-hang|json-syntax:foreign-text"}
 
 
 def test_a_server_that_documents_close_may_say_nothing_more(bench):
@@ -77,4 +77,4 @@ def test_a_server_that_documents_close_may_say_nothing_more(bench):
 
 def test_a_server_that_documents_close_must_not_go_on(bench):
     going = bench("Strict", policy="close")
-    assert "act-after-close|json-syntax:syntax" in going.shows("ugly-debug-line")
+    assert "act-after-close|json-syntax:foreign-text" in going.shows("ugly-debug-line")

@@ -40,8 +40,10 @@ def test_a_call_that_succeeds_and_does_nothing_is_found(bad, good):
 
 
 def test_a_good_request_that_is_lost_behind_a_bad_frame_is_found(bad, good):
-    assert bad.shows(Observation(bad.lines(without="p"))) == {"session-resync|json-syntax:syntax"}
-    lost = {"reply-missing|none"}
+    assert bad.shows(Observation(bad.lines(without="p"))) == {
+        "session-resync|json-syntax:foreign-text"
+    }
+    lost = {"reply-missing:tools/call|none"}
     assert good.shows(Observation(good.lines(without="p"))) == lost
 
 

@@ -140,8 +140,8 @@ class OpensForAnything(Strict):
     """An initialize that is refused still opens the gate."""
 
     def line(self, line: bytes) -> bytes:
-        if b'"method":"initialize"' in line and b'"Id"' in line:
-            super().line(line.replace(b'"Id"', b'"id"'))
+        if b'"method":"initialize"' in line and b'"id":' not in line:
+            super().line(line.replace(b'"method"', b'"id":"x","method"'))
             super().line(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
             return b""
         return super().line(line)
