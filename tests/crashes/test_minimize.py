@@ -62,9 +62,9 @@ def test_a_finding_of_stripped_white_space_keeps_its_handshake(here: Path):
     entry = filed(here / "f", noisy(call, 4), "planted:strips-unicode-space", "act-rejected")
     done = minimized(entry)
     assert done.entry.metadata.signature == entry.metadata.signature
-    assert done.entry.metadata.signature.endswith("|json-syntax:other-white-space")
+    assert done.entry.metadata.signature.endswith("|json-syntax:unicode-space")
     assert b'"initialize"' in done.entry.case.data
-    assert list_deviations(done.entry.case) == {"json-syntax:other-white-space"}
+    assert list_deviations(done.entry.case) == {"json-syntax:unicode-space"}
 
 
 def test_an_input_with_two_deviations_ends_with_one(here: Path):
