@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from wirefence.oracles.deviation_table import NONE, leniency_of
 from wirefence.oracles.records import Finding
-from wirefence.oracles.rules import ORACLE_RULES, RULES
+from wirefence.oracles.rules import BY_ID, ORACLE_RULES, RULES
 
 __all__ = ["ANY", "TAKES", "Fault", "group_findings", "name_faults", "rank_finding"]
 
@@ -232,16 +232,17 @@ def _name_fault(finding: Finding, shown: _Shown) -> str:
     own = f"{effect}|{deviation}"
     if finding.oracle in ("agreement", "compare") or finding.rule in _INTACT:
         return own
+    many = len({each.partition(":")[0] for each in shown.answered}) >= _MANY_ANSWERED
     leniency = _find_leniency(finding, shown.taken)
     if effect == "act-early" and _UNTERMINATED in shown.taken:
         leniency = _UNTERMINATED  # who needs no line feed does not wait for one
     elif finding.oracle == "transcript":
         rule = effect.partition(":")[2]  # a reply that repeats what was taken
         leniency = min((each for each in shown.taken if each.partition(":")[0] == rule), default="")
+        leniency = min(shown.answered) if many and rule in BY_ID else leniency
     if shown.is_crossed and leniency in shown.granted:
         return f"reply-id|{NONE}"
     if leniency:
-        many = len({each.partition(":")[0] for each in shown.answered}) >= _MANY_ANSWERED
         return f"{_ANSWERS}|{ANY}" if many and leniency in shown.answered else f"takes|{leniency}"
     if finding.rule == "act-unauthorized":
         return effect
