@@ -18,7 +18,6 @@ from wirefence.fuzz.crashes.commit import (
     write_index,
 )
 from wirefence.fuzz.crashes.git import Repository
-from wirefence.fuzz.crashes.migrate import migrate_files
 from wirefence.fuzz.crashes.prune import prune_folders
 from wirefence.fuzz.crashes.render import (
     as_json,
@@ -225,23 +224,6 @@ def mark_command(name: str, status: Status, folder: Path) -> int:
     marked = set_status(entry, status)
     write_index(folder)
     write_report(f"{marked.id}  {entry.metadata.status} -> {status}")
-    return NOTHING
-
-
-@command.command("migrate")
-@click.argument("paths", nargs=-1, required=True, type=PLACE, metavar="FOLDER|FILE...")
-@PATIENCE_OPTION
-def migrate_command(paths: tuple[Path, ...], patience: float) -> int:
-    """Rewrite findings, baselines and lists of accepted differences of an earlier form.
-
-    A finding is run again on its target; where that is not possible, its bytes name its deviation.
-    Entries of a baseline are mapped by the findings in each FOLDER beside it, others are kept as
-    "unmapped".
-    """
-    with redirect_stdout(sys.stderr):
-        lines = list(migrate_files(paths, patience=patience))
-    for line in lines:
-        write_report(shorten_text(line, 400))
     return NOTHING
 
 

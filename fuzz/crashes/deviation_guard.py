@@ -14,24 +14,16 @@ from wirefence.oracles.session import judge_session
 from wirefence.strategies.contract import DEFAULT_TOOLS, Contract, Profile, Tool
 from wirefence.strategies.records import Case
 
-__all__ = ["DeviationGuard", "list_deviations", "list_frame_deviations"]
+__all__ = ["DeviationGuard", "list_deviations"]
 
 
 def list_deviations(
     case: Case, profile: Profile = "strict", tools: tuple[Tool, ...] = DEFAULT_TOOLS
 ) -> frozenset[str]:
     """Return what is wrong with the frames of a session, sound frames left out."""
-    return frozenset(list_frame_deviations(case, profile, tools))
-
-
-def list_frame_deviations(
-    case: Case, profile: Profile = "strict", tools: tuple[Tool, ...] = DEFAULT_TOOLS
-) -> list[str]:
-    """Return the deviation of each frame that is not sound, in order."""
     contract = Contract(case.version, profile, "continue", tools)
     frames = judge_session(case.data, contract).frames
-    found = (find_deviation(case.data, frame, contract) for frame in frames)
-    return [each for each in found if each != NONE]
+    return frozenset(find_deviation(case.data, frame, contract) for frame in frames) - {NONE}
 
 
 @dataclass(frozen=True, slots=True)

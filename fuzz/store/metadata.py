@@ -50,7 +50,7 @@ Day = Annotated[str, Bounds(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 FORMAT = 2
 """Version of the metadata of findings: signatures are target family, effect and deviation."""
 
-MIGRATE = "rewrite it with wirefence crashes migrate"
+MIGRATE = "rewrite it with wirefence crashes migrate of the commit that CHANGELOG.md names"
 """What to do with a file of an older form."""
 
 PYTHON = "{python}"
