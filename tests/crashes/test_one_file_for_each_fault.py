@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.crashes import symptoms
+from tests.crashes.conftest import HANDSHAKE
 from tests.crashes.fault_counts import (
     PAGE,
     SEVERAL,
@@ -25,7 +26,7 @@ from wirefence.fuzz.store.scan import Entry
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.faults import group_findings, name_faults
 from wirefence.oracles.records import Finding, make_finding
-from wirefence.targets.planted import BY_NAME, PLANTED
+from wirefence.targets.planted import BY_NAME, HEALTHY, PLANTED
 from wirefence.targets.planted.records import Planted
 
 NEAR = """\
@@ -337,3 +338,37 @@ def test_a_lenient_reading_is_named_by_what_was_read():
     ):
         found = Subject(BY_NAME[fault]).entries(cases(fault))
         assert deviation in {each.metadata.to_finding().deviation for each in found}
+
+
+SHARED = (
+    b'{"jsonrpc":"2.0","id":-1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
+    b'"capabilities":{},"clientInfo":{"name":"","version":""}}}\n'
+    b'{"jsonrpc":"2.0","id":-2,"method":"ping"}\n'
+    b'{"jsonrpc":"2.0","id":-2,"method":"tools/call","params":{"name":"record",'
+    b'"arguments":{"action":"early"}}}\n'
+)
+"""A good request, and one with its id that comes too early."""
+
+
+@pytest.mark.parametrize(
+    ("fault", "rules"),
+    [
+        ("healthy", set()),
+        ("writes-nan", {"out-not-json"}),
+        ("answers-twice", {"reply-twice"}),
+        ("runs-self-test", {"act-unfounded"}),
+    ],
+)
+def test_an_id_that_two_frames_have_accuses_nobody_of_more(fault, rules):
+    """The error for the early call is no answer to the ping, nor its result one for the call."""
+    examiner = Subject({**BY_NAME, HEALTHY.name: HEALTHY}[fault]).examiner
+    assert {each.rule for each in examiner.examine_case(case_from_bytes(SHARED))} == rules
+
+
+def test_a_refused_request_that_is_lost_after_a_rejected_frame_is_lost_with_it():
+    refused = b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"none"}}\n'
+    ping = b'{"jsonrpc":"2.0","id":6,"method":"ping"}\n'
+    case = case_from_bytes(HANDSHAKE + b"nonsense\n" + refused + ping)
+    found = Subject(BY_NAME["swallows-next-frame"]).examiner.examine_case(case)
+    assert {each.oracle for each in found} == {"session"}
+    assert {each.deviation.partition(":")[0] for each in found} == {"json-syntax"}
