@@ -26,6 +26,7 @@ from wirefence.strategies.records import Case
 from wirefence.targets.planted import BY_NAME, PLANTED, Planted
 
 TABLE = Path(__file__).with_name("minimal.json")
+DEEP = "dies-on-deep-nesting"
 _SEED, _BLOCKS, _LONGEST = 7, 60, 1_500
 
 
@@ -88,7 +89,9 @@ def _starts(planted: Planted) -> Iterator[tuple[Case, Finding]]:
     for number in range(_BLOCKS):
         for case in generate_block(_SEED, number, (planted.version,)):
             for found in made.examine_case(case):
-                if found.rule in planted.breaks:
+                # The depth that kills is the interpreter's: one form of it is enough.
+                deep = found.deviation == "RecursionError" and planted.name != DEEP
+                if found.rule in planted.breaks and not deep:
                     yield case, found
 
 
