@@ -102,8 +102,10 @@ def _offer(source: Source, scene: Scene) -> bytes | None:
     member = find(scene.frame.raw, b"params", b"protocolVersion")
     if member is None or not _initialize(scene):
         return None
-    every = [version for _, _, versions in _KINDS for version in versions]
-    return replace_value(scene.frame.raw, member, source.choice([b'""', *every]))
+    every = [b'""', *(version for _, _, versions in _KINDS for version in versions)]
+    spoken = b'"%b"' % scene.version.encode(), member.value(scene.frame.raw)
+    others = [version for version in every if version not in spoken]
+    return replace_value(scene.frame.raw, member, source.choice(others))
 
 
 @rewrite(
