@@ -62,8 +62,9 @@ _EXIT_SECONDS = 2.0
 """Seconds for a process to exit after it closed its stdout: runtimes need some to shut down."""
 _MOST_DEFERRED = 8
 """Deferred trials after which the pipe drains to send them: more would wait too long."""
-_GENERATE_SECONDS = 0.001
-"""Seconds of generating trials after which the server is sent those that are ready."""
+_GENERATE_SECONDS = 0.01
+"""Seconds of generating trials after which the server is sent those that are ready: each write
+wakes it, and it works on one lot while the next is generated."""
 _MOST_STDOUT = 16 << 20
 """Bytes of stdout after which a server is replaced, since all of its output is kept in memory."""
 _TICK_SECONDS = 0.05
@@ -200,7 +201,6 @@ class PipelinedServer:
         if room * 2 < self._window or self._is_time_spent():
             return False
         parts = list[bytes]()
-        # Generating one trial takes as long as a fast server takes for dozens: send few at a time.
         until = time.monotonic() + _GENERATE_SECONDS
         while len(parts) < room and len(queue.alone) < _MOST_DEFERRED and not self._must_retire:
             each = queue.next_trial()
