@@ -207,7 +207,8 @@ def decode_metadata(content: bytes) -> Metadata:
 
 def check_format(content: object) -> None:
     """Raise OldFormError for metadata, as plain values, that is of another form."""
-    if isinstance(content, dict) and content.get("format") != FORMAT and "signature" in content:
+    named = isinstance(content, dict) and isinstance(content.get("signature"), str)
+    if isinstance(content, dict) and named and content.get("format") != FORMAT:
         raise OldFormError(f"its form is {content.get('format', 1)!r}, and not {FORMAT}")
 
 

@@ -192,7 +192,7 @@ def test_users_traffic_is_counted_apart(run, tmp_path):
     ],
 )
 def test_bad_requests_are_one_sentence(run, tmp_path, args, cause):
-    (tmp_path / "damaged.json").write_text('{"accepted": [1]}')
+    (tmp_path / "damaged.json").write_text('{"format": 2, "accepted": [1]}')
     with pytest.raises(UsageError, match=cause):
         run("compare", *args)
 
