@@ -124,7 +124,7 @@ def test_outcomes_differ_in_a_named_way(old, new, effect):
         (b"[,]", "trailing-comma"),
         (b"1 2", "trailing"),
         (b"[1", "unclosed"),
-        (b"]", "syntax"),
+        (b"]", "foreign-text"),
     ],
 )
 def test_traits_name_what_an_input_holds(raw, name):

@@ -27,7 +27,7 @@ from wirefence.targets.planted import BY_NAME, PLANTED, Planted
 
 TABLE = Path(__file__).with_name("minimal.json")
 DEEP = "dies-on-deep-nesting"
-_SEED, _BLOCKS, _LONGEST = 7, 60, 1_500
+_SEED, _BLOCKS, _LONGEST = 7, 150, 1_500
 
 
 @dataclass(frozen=True, slots=True)
