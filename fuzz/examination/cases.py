@@ -30,7 +30,7 @@ once.
 
 _TURN = 4
 """One case in this many applies the damage operator whose turn it is."""
-_HEAVY_TURN = 24
+_HEAVY_TURN = 20
 """One block in this many applies a heavy operator: its inputs of megabytes take seconds."""
 
 _HEAVY = [operator for operator in OPERATORS if operator.heavy]
