@@ -272,7 +272,7 @@ def test_a_session_without_frames_stays_as_it_is() -> None:
 def test_damage_reaches_every_light_operator_and_keeps_cuts_in_order() -> None:
     source, seen = RandomSource(1), set[str]()
     for _ in range(12_000):
-        frames, cuts, names = apply_damage(source, SESSION, source.choice(BOTH))
+        frames, cuts, names = apply_damage(source, SESSION, source.choice(VERSIONS))
         case = Case(tuple(frames), cuts, damage=names)
         seen.update(case.damages())
         assert list(cuts) == sorted(set(cuts))

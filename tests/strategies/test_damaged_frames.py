@@ -58,10 +58,13 @@ def test_a_damaged_frame_shrinks_to_the_plainest_call(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["encoding-bom", "batch-single", "number-nan"])
 def test_a_session_shrinks_to_the_damaged_frame_alone(name: str) -> None:
-    """Nothing stands beside it. Empty arguments may stay: Hypothesis bounds its search."""
+    """Nothing stands beside it.
+
+    Empty arguments and a second damage may stay: Hypothesis bounds its search.
+    """
     found = shrink(strategies.sessions(), lambda case: name in case.damages())
     [frame] = found.frames
-    assert frame.damage == (name,)
+    assert name in frame.damage
     assert len(frame.raw) <= len(FORMS[name] % b"0") + len(b',"note":"","count":0')
 
 
