@@ -21,7 +21,7 @@ LONG = (
     "compare/test_real_version_pairs.py",
     "coverage/test_libfuzzer_targets.py",
     "fuzz/test_planted_faults_are_found.py",
-    "strategies/test_operator_deviations.py",
+    "quality/test_operator_deviations.py",
     "strategies/test_damaged_frames.py",
     "fuzz/test_cli_processes.py",
     "environments/test_environment_cache.py",

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from wirefence.fuzz.gate.confirm import Confirmed, Confirmer, Examined
@@ -28,6 +29,7 @@ from wirefence.fuzz.gate.server.evidence import find_trial_deviation
 from wirefence.fuzz.gate.server.fresh import PreparedTrial
 from wirefence.fuzz.gate.server.history import join_history
 from wirefence.fuzz.gate.server.verdicts import ACTING
+from wirefence.oracles.deviation_table import leniency_of
 from wirefence.oracles.records import Finding, rule_of
 from wirefence.oracles.replies import UNUSABLE
 from wirefence.targets.command.records import Launch
@@ -121,8 +123,11 @@ class Triage:
             self._as_seen.add(signature)
 
     def confirm_suspects(self) -> None:
-        """Confirm suspects in fresh processes: the most severe first, the shortest trial first."""
-        for signature in sorted(self._suspects, key=_severity_rank):
+        """Confirm suspects in fresh processes: the most severe first, the shortest trial first.
+
+        Of each leniency one sign comes before all others, so that a short run shows every fault.
+        """
+        for signature in _order_by_fault(self._suspects):
             left = self.confirmer.servers.deadline - time.monotonic()
             self.confirmer.share = max(0.0, left) / len(self._suspects)
             suspects = self._suspects[signature]
@@ -242,6 +247,17 @@ class Triage:
 def _was_hurried(found: Confirmed) -> bool:
     """Whether a reply counts as missing only because its time-out was cut short."""
     return found.seen.hurried and found.finding.rule in UNUSABLE
+
+
+def _order_by_fault(signatures: Iterable[str]) -> list[str]:
+    """Return signatures by severity; the second of a leniency comes after the first of all."""
+    counts: Counter[str] = Counter()
+    ranked = []
+    for signature in sorted(signatures, key=_severity_rank):
+        leniency = leniency_of(signature.split("|", 2)[2])
+        ranked.append((counts[leniency], signature))
+        counts[leniency] += 1
+    return [signature for _, signature in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def _severity_rank(signature: str) -> int:

@@ -11,7 +11,7 @@ import pytest
 from wirefence.fuzz.gate.confirm import Confirmed, Examined
 from wirefence.fuzz.gate.records import Flaw, Observation, Tally
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
-from wirefence.fuzz.gate.triage import Triage
+from wirefence.fuzz.gate.triage import Triage, _order_by_fault
 from wirefence.oracles.records import Finding, make_finding, rule_of
 from wirefence.oracles.rules import ORACLE_OF
 from wirefence.targets.errors import TargetError
@@ -207,3 +207,20 @@ def test_patience_ends_with_the_time_but_never_at_once(bench):
     brief = FreshServers(made.launch, replace(made.options, patience=0.2))
     brief.deadline = lab.deadline
     assert brief.reply_patience() == 0.2
+
+
+def test_one_sign_of_each_leniency_comes_before_the_second_of_any():
+    signs = [
+        "s|act-rejected|rpc-id:fraction",
+        "s|act-rejected|rpc-id:exponent",
+        "s|reply-to-rejected|json-syntax:nan",
+        "s|act-rejected|json-syntax:infinity",
+        "s|session-resync|utf8-bom:bom",
+    ]
+    assert _order_by_fault(signs) == [
+        "s|act-rejected|rpc-id:fraction",
+        "s|act-rejected|json-syntax:infinity",
+        "s|session-resync|utf8-bom:bom",
+        "s|act-rejected|rpc-id:exponent",
+        "s|reply-to-rejected|json-syntax:nan",
+    ]
