@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from wirefence.fuzz.crashes.deviation_guard import DeviationGuard
 from wirefence.fuzz.crashes.divergences import PARSERS
 from wirefence.fuzz.crashes.rerun import CaseRunners, make_subject
 from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.shrink.deviation_guard import DeviationGuard
 from wirefence.fuzz.shrink.ordering import simplicity_key
 from wirefence.fuzz.shrink.pauses import (
     Cuts,
@@ -145,13 +145,12 @@ class _Session:
 
     def keeps_many(self, batch: Sequence[bytes]) -> list[bool]:
         cases = [self.make_case(data, self.cuts_of(data)) for data in batch]
-        fit = [self.guard is None or self.guard.permits(case) for case in cases]
-        some = [case for case, good in zip(cases, fit, strict=True) if good]
-        if self.living is None:
-            kept = iter([hit is not None for hit in self.run_cases(some)])
-        else:
-            kept = iter(self._keep_first(self.living, some) if some else ())
-        return [good and next(kept) for good in fit]
+        return self.guard.screen(cases, self._keep) if self.guard else self._keep(cases)
+
+    def _keep(self, cases: Sequence[Case]) -> list[bool]:
+        if self.living is not None:
+            return self._keep_first(self.living, cases)
+        return [hit is not None for hit in self.run_cases(cases)]
 
     def _keep_first(self, living: WarmServer, cases: Sequence[Case]) -> list[bool]:
         """Return whether each case may keep the finding; the first that does was run in a fresh

@@ -23,10 +23,12 @@ from wirefence.fuzz.gate.server.history import join_history
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
 from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.fuzz.gate.trials.messages import rename_tokens
+from wirefence.fuzz.shrink.deviation_guard import DeviationGuard
 from wirefence.fuzz.shrink.shrinker import shrink_input
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding, rule_of
 from wirefence.oracles.rules import ORACLE_OF
+from wirefence.strategies.records import Case
 
 __all__ = ["Confirmed", "Confirmer", "Examined"]
 
@@ -93,10 +95,7 @@ class Confirmer:
 
         ``full`` is for :meth:`FreshServers.reply_patience`.
         """
-        contract = self.facts.make_contract(
-            self.servers.options.profile, prepared.trial.case.version
-        )
-        fresh = rename_trial(prepared, self.number(), contract)
+        fresh = rename_trial(prepared, self.number())
         seen = self.servers.run_trial(fresh, self.facts, grace=grace, full=full)
         findings = self._judge_beside_control(fresh, seen)
         if any(finding.rule == "act-unfounded" for finding in findings):
@@ -165,7 +164,7 @@ class Confirmer:
         return found
 
     def _shrink_trial(self, prepared: PreparedTrial, signature: str) -> PreparedTrial:
-        """Return the smallest form that still shows the signature."""
+        """Return the smallest form that still shows the signature, and is wrong in no new way."""
         trial = prepared.trial
         # Do not shrink pauses (offsets into the bytes) and heavy trials (seconds for each run).
         if trial.case.cuts or len(trial.case.data) > _MOST_SHRUNK:
@@ -181,11 +180,19 @@ class Confirmer:
         rest = trial.case.data[len(opening) :]
         seconds = min(self.seconds, self.share / 2)
         deadline = min(time.monotonic() + seconds, self.servers.deadline)
+        contract = prepared.contract
+        guard = DeviationGuard.of(trial.case, contract.profile, contract.tools)
+
+        def run(cases: Sequence[Case]) -> list[bool]:
+            if fast:
+                return self._keeps_in_warm_server(trial, cases, signature, deadline)
+            return [self._keeps_in_fresh_process(trial, case, signature) for case in cases]
 
         def keep(many: Sequence[bytes]) -> list[bool]:
-            if fast:
-                return self._keeps_in_warm_server(trial, opening, many, signature, deadline)
-            return [self._keeps_in_fresh_process(trial, data, signature) for data in many]
+            version = trial.case.version
+            return guard.screen(
+                [case_from_bytes(opening + data, protocol=version) for data in many], run
+            )
 
         try:
             small = shrink_input(
@@ -200,18 +207,13 @@ class Confirmer:
         return self._make_trial(trial, opening + small, trial.number)
 
     def _keeps_in_warm_server(
-        self,
-        trial: Trial,
-        opening: bytes,
-        many: Sequence[bytes],
-        signature: str,
-        deadline: float,
+        self, trial: Trial, cases: Sequence[Case], signature: str, deadline: float
     ) -> list[bool]:
         """For each form, whether a pipelined server shows the signature; all run in one batch."""
         assert self.pipelined is not None
         made = [
-            self._make_trial(trial, opening + data, self.number()) if data.endswith(b"\n") else None
-            for data in many  # without its LF it would join the next trial
+            self._make_trial(trial, case.data, self.number()) if case.data.endswith(b"\n") else None
+            for case in cases  # without its LF it would join the next trial
         ]
         late = lambda: time.monotonic() > deadline  # noqa: E731
         shown = {
@@ -221,9 +223,9 @@ class Confirmer:
         }
         return [each is not None and each.trial.number in shown for each in made]
 
-    def _keeps_in_fresh_process(self, trial: Trial, data: bytes, signature: str) -> bool:
+    def _keeps_in_fresh_process(self, trial: Trial, case: Case, signature: str) -> bool:
         """Whether a fresh process shows the signature of one form."""
-        made = self._make_trial(trial, data, trial.number)
+        made = self._make_trial(trial, case.data, trial.number)
         return _has_signature(
             self.run_in_fresh_process(made, grace=0.1, full=False).findings, signature
         )

@@ -31,7 +31,7 @@ SEVERAL = {
     "takes-half-numbers": "each part that a number may lack is a leniency of its own",
     "executes-batch-eagerly": "it takes batches of any version, and runs half of a bad one",
     "takes-reused-id": "an id that is used again within a batch makes the batch a bad one",
-    "takes-wrong-token-for-none": "a token of another type and a near one are told apart",
+    "takes-wrong-token-for-none": "a token of another type and a similar token have two signatures",
     "acts-before-line-feed": "it acts on what is whole before its LF comes, and on what has none",
     "ignores-trailing-garbage": "of text that begins with a value it reads that value alone",
     "first-duplicate-wins": "a smallest form has no action name, so its effect names no frame",

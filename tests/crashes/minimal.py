@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from wirefence.fuzz.crashes.deviation_guard import DeviationGuard
 from wirefence.fuzz.examination.cases import generate_block
 from wirefence.fuzz.examination.examiner import Examiner, GatewayTarget
+from wirefence.fuzz.shrink.deviation_guard import DeviationGuard
 from wirefence.fuzz.shrink.pauses import pause_after_every_byte
 from wirefence.fuzz.shrink.shrinker import ShrinkResult, shrink_input
 from wirefence.fuzz.store.store import case_from_bytes

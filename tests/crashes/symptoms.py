@@ -18,10 +18,10 @@ from functools import cache
 from pathlib import Path
 
 from tests.crashes import minimal
-from wirefence.fuzz.crashes.deviation_guard import DeviationGuard
 from wirefence.fuzz.crashes.selection import select_findings
 from wirefence.fuzz.examination.cases import BLOCK, generate_block
 from wirefence.fuzz.examination.examiner import Examiner, GatewayTarget
+from wirefence.fuzz.shrink.deviation_guard import DeviationGuard
 from wirefence.fuzz.shrink.ordering import simplicity_key
 from wirefence.fuzz.shrink.pauses import pause_after_every_byte
 from wirefence.fuzz.shrink.shrinker import shrink_input

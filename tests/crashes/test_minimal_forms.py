@@ -8,7 +8,7 @@ import pytest
 
 from tests.crashes.conftest import CALL, HANDSHAKE
 from tests.crashes.minimal import Form, table
-from wirefence.fuzz.crashes.deviation_guard import list_deviations
+from wirefence.fuzz.shrink.deviation_guard import list_deviations
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.targets.planted import BY_NAME, PLANTED
 

@@ -13,7 +13,6 @@ import pytest
 
 from tests.crashes.conftest import CALL, HANDSHAKE, Git, Wirefence, filed, noisy
 from wirefence.fuzz.crashes.compared_sides import save_differences
-from wirefence.fuzz.crashes.deviation_guard import list_deviations
 from wirefence.fuzz.crashes.minimize import MinimizeLimits, MinimizeResult, minimize_reproducer
 from wirefence.fuzz.crashes.replay import (
     CHANGED,
@@ -23,6 +22,7 @@ from wirefence.fuzz.crashes.replay import (
     replay_reproducers,
 )
 from wirefence.fuzz.errors import UsageError
+from wirefence.fuzz.shrink.deviation_guard import list_deviations
 from wirefence.fuzz.store.metadata import make_metadata
 from wirefence.fuzz.store.scan import Entry, scan_folder
 from wirefence.fuzz.store.store import Store, case_from_bytes

@@ -6,6 +6,7 @@ So a candidate keeps its finding only if nothing is wrong with it that was right
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from wirefence.oracles.deviation_table import NONE
@@ -48,3 +49,12 @@ class DeviationGuard:
     def permits(self, case: Case) -> bool:
         """Whether nothing is wrong with ``case`` that was right in the case of the guard."""
         return list_deviations(case, self.profile, self.tools) <= self.allowed
+
+    def screen(
+        self, cases: Sequence[Case], keeps: Callable[[Sequence[Case]], Sequence[bool]]
+    ) -> list[bool]:
+        """Return what ``keeps`` says of each permitted case; the others are not run."""
+        fit = [self.permits(case) for case in cases]
+        some = [case for case, good in zip(cases, fit, strict=True) if good]
+        kept = iter(keeps(some) if some else ())
+        return [good and next(kept) for good in fit]
