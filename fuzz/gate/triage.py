@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from wirefence.fuzz.gate.confirm import Confirmed, Confirmer, Examined
@@ -29,7 +29,7 @@ from wirefence.fuzz.gate.server.evidence import find_trial_deviation
 from wirefence.fuzz.gate.server.fresh import PreparedTrial
 from wirefence.fuzz.gate.server.history import join_history
 from wirefence.fuzz.gate.server.verdicts import ACTING
-from wirefence.oracles.deviation_table import leniency_of
+from wirefence.oracles.faults import name_faults
 from wirefence.oracles.records import Finding, rule_of
 from wirefence.oracles.replies import UNUSABLE
 from wirefence.targets.command.records import Launch
@@ -125,9 +125,9 @@ class Triage:
     def confirm_suspects(self) -> None:
         """Confirm suspects in fresh processes: the most severe first, the shortest trial first.
 
-        Of each leniency one sign comes before all others, so that a short run shows every fault.
+        Of each fault one sign comes before all others, so that a short run shows every fault.
         """
-        for signature in _order_by_fault(self._suspects):
+        for signature in _order_by_fault([some[0].finding for some in self._suspects.values()]):
             left = self.confirmer.servers.deadline - time.monotonic()
             self.confirmer.share = max(0.0, left) / len(self._suspects)
             suspects = self._suspects[signature]
@@ -249,14 +249,13 @@ def _was_hurried(found: Confirmed) -> bool:
     return found.seen.hurried and found.finding.rule in UNUSABLE
 
 
-def _order_by_fault(signatures: Iterable[str]) -> list[str]:
-    """Return signatures by severity; the second of a leniency comes after the first of all."""
-    counts: Counter[str] = Counter()
+def _order_by_fault(findings: Collection[Finding]) -> list[str]:
+    """Return signatures by severity; the second of a fault comes after the first of all faults."""
+    names, counts = name_faults(findings), Counter[str]()
     ranked = []
-    for signature in sorted(signatures, key=_severity_rank):
-        leniency = leniency_of(signature.split("|", 2)[2])
-        ranked.append((counts[leniency], signature))
-        counts[leniency] += 1
+    for signature in sorted(names, key=_severity_rank):
+        ranked.append((counts[names[signature]], signature))
+        counts[names[signature]] += 1
     return [signature for _, signature in sorted(ranked, key=lambda pair: pair[0])]
 
 

@@ -209,18 +209,21 @@ def test_patience_ends_with_the_time_but_never_at_once(bench):
     assert brief.reply_patience() == 0.2
 
 
-def test_one_sign_of_each_leniency_comes_before_the_second_of_any():
+def test_one_sign_of_each_fault_comes_before_the_second_of_any():
     signs = [
-        "s|act-rejected|rpc-id:fraction",
-        "s|act-rejected|rpc-id:exponent",
-        "s|reply-to-rejected|json-syntax:nan",
-        "s|act-rejected|json-syntax:infinity",
-        "s|session-resync|utf8-bom:bom",
+        ("act-rejected", "rpc-id:fraction"),
+        ("act-rejected", "rpc-id:exponent"),
+        ("act-rejected", "json-syntax:infinity"),
+        ("reply-to-rejected", "json-syntax:nan"),
+        ("live-crash", "exit code 1: KeyError"),
+        ("reply-leak:traceback", "none"),
     ]
-    assert _order_by_fault(signs) == [
+    found = [make_finding(ORACLE_OF[e.partition(":")[0]], e, "s", d, "") for e, d in signs]
+    assert _order_by_fault(found) == [
         "s|act-rejected|rpc-id:fraction",
         "s|act-rejected|json-syntax:infinity",
-        "s|session-resync|utf8-bom:bom",
+        "s|live-crash|exit code 1: KeyError",
+        "s|reply-leak:traceback|none",
         "s|act-rejected|rpc-id:exponent",
         "s|reply-to-rejected|json-syntax:nan",
     ]
