@@ -20,7 +20,6 @@ _NUMBER = re.compile(r"[0-9]+")
 _SPACE = re.compile(r"\s+")
 _ERROR = re.compile(r"^[\w.$]*(?:Error|Exception|Interrupt|Exit|panic)\b.*", re.IGNORECASE)
 _GROUP = re.compile(r"^[\s|+-]*")
-_GROUP_HEAD = re.compile(r"^(?:\w+\.)*(?:Base)?ExceptionGroup\b")
 
 
 def name_crash(status: str, last_words: str) -> str:
@@ -37,10 +36,10 @@ def name_crash(status: str, last_words: str) -> str:
 def find_last_error(stderr: bytes) -> str:
     """Return the last line of stderr that names an error, else the last one with any word.
 
-    Of an exception group the innermost exception is taken, which is written last.
+    Of an exception group that is the innermost exception, which is written last.
     """
     lines = stderr[-65_536:].decode("utf-8", "replace").splitlines()
     bare = [_GROUP.sub("", line).strip() for line in lines]
     words = [line for line in bare if any(map(str.isalnum, line))]
-    errors = [line for line in words if _ERROR.match(line) and not _GROUP_HEAD.match(line)]
+    errors = [line for line in words if _ERROR.match(line)]
     return next(iter(reversed(errors or words)), "")

@@ -1,13 +1,14 @@
 """What one session showed, put in order: which reply and which effect belongs to which frame.
 
-Evidence is built by whoever ran the session: from a trace of a gateway in this process
-(:mod:`.trace_evidence`), or by the gate from what a server process wrote and did. Every rule about
-sessions is decided from it, in :mod:`.session_findings` and nowhere else.
+Evidence is built from the trace of a gateway in this process (:mod:`.trace_evidence`), or by the
+gate from what a server process wrote and did. Every rule about sessions is decided from it, in
+:mod:`.session_findings` and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,13 +24,16 @@ __all__ = [
     "Evidence",
     "Owed",
     "Reply",
+    "TypedId",
     "has_failed",
+    "has_id",
     "has_succeeded",
     "is_owed",
     "is_rejected",
     "list_responses",
     "member_of",
     "result_of",
+    "sort_replies",
 ]
 
 _TOO_EARLY = ("life-not-initialized", "life-not-ready", "life-reinitialize")
@@ -37,6 +41,9 @@ _OPENINGS = {
     "life-not-initialized": b'"initialize"',
     "life-not-ready": b"notifications/initialized",
 }
+TypedId = tuple[type, str | int]
+"""A request id with its type: ``1`` and ``"1"`` are two ids."""
+
 Fault = Literal["", "early", "twice", "altered", "unfounded"]
 
 
@@ -229,6 +236,11 @@ def is_owed(frame: FrameVerdict) -> bool:
     return bool(frame.ids) and frame.reply in ("result", "error", "either")
 
 
+def has_id(frame: FrameVerdict, key: TypedId) -> bool:
+    """Whether a frame has an id, of that type."""
+    return any(type(name) is key[0] and name == key[1] for name in frame.ids)
+
+
 def is_rejected(frame: FrameVerdict) -> bool:
     """Whether a frame must be rejected: it may be answered with an error, or not at all."""
     return frame.reply == "optional-error"
@@ -238,6 +250,24 @@ def list_responses(verdict: ReplyVerdict) -> list[ReplyVerdict]:
     """Return the valid responses on one line of stdout: one, or those of a batch."""
     parts: Sequence[ReplyVerdict] = verdict.members or (verdict,)
     return [each for each in parts if each.kind == "response" and not each.rule]
+
+
+def sort_replies(
+    said: Iterable[ReplyVerdict], lines: Iterable[bytes]
+) -> tuple[dict[TypedId, list[Reply]], list[Reply]]:
+    """Return the responses of a transcript by typed id, and those with a null id.
+
+    ``said`` holds the verdict on each of ``lines``.
+    """
+    answers: dict[TypedId, list[Reply]] = defaultdict(list)
+    nameless: list[Reply] = []
+    for verdict, line in zip(said, lines, strict=True):
+        for each in list_responses(verdict):
+            if each.id is None:
+                nameless.append(Reply(each, line))
+            else:
+                answers[type(each.id), each.id].append(Reply(each, line))
+    return dict(answers), nameless
 
 
 def result_of(reply: ReplyVerdict) -> dict[str, object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
@@ -20,11 +20,13 @@ from wirefence.oracles.evidence import (
     Evidence,
     Owed,
     Reply,
+    TypedId,
     has_failed,
+    has_id,
     has_succeeded,
     is_owed,
     is_rejected,
-    list_responses,
+    sort_replies,
 )
 from wirefence.oracles.liveness import (
     HELD_PER_BYTE,
@@ -32,7 +34,7 @@ from wirefence.oracles.liveness import (
     MEMORY_PER_BYTE,
     MEMORY_SLACK,
 )
-from wirefence.oracles.records import Call, FrameVerdict, Judgement, ReplyVerdict
+from wirefence.oracles.records import Call, FrameVerdict, Judgement
 from wirefence.oracles.transcript import lines_of
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.oracles.value_text import describe_value
@@ -44,8 +46,7 @@ __all__ = ["holds_name", "read_trace"]
 
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/]))')
 _ALTERED = "the arguments or the tool are not those of the call"
-_Key = tuple[type, str | int]
-_Answers = Mapping[_Key, list[Reply]]
+_Answers = Mapping[TypedId, list[Reply]]
 _Granted = dict[tuple[str, str], list[tuple[FrameVerdict, Call]]]
 
 
@@ -64,7 +65,7 @@ def read_trace(
     said = tuple(judge_reply(line, case.version) for line in lines)
     data, frames = case.data, judgement.frames
     granted = _list_granted(judgement)
-    answers, nameless = _sort_replies(said, lines)
+    answers, nameless = sort_replies(said, lines)
     done, acts = _sort_effects(data, frames, granted, trace.effects, answers)
     acts = [_find_coerced(act, frames, answers) for act in acts]
     strict = contract.profile == "strict"
@@ -129,15 +130,15 @@ def _sort_effects(
                 done.append(call)
             continue
         frame, wanted = calls[min(counts[key], len(calls) - 1)]
-        if counts[key] < len(calls):
-            done.append(call)
-        if counts[key] >= len(calls):
+        counts[key] += 1
+        if counts[key] > len(calls):
             acts.append(Act(frame, f"{text} again", "twice"))
-        elif effect.fed < frame.end:
+            continue
+        done.append(call)
+        if effect.fed < frame.end:
             acts.append(Act(frame, f"{text} before its frame was complete", "early"))
         elif not same_arguments(wanted.arguments, effect.arguments):
             acts.append(Act(frame, f"{text}: {_ALTERED}", "altered"))
-        counts[key] += 1
     return done, acts
 
 
@@ -157,13 +158,11 @@ def _find_owner(
     owner = _find_origin(data, frames, action, answers)
     if owner is None:
         why = "an action name that was never sent" if action else "without an action name"
-        return Act(None, f"{effect.tool} ran as {action!r}, {why}", "unfounded")
+        return Act(None, f"{text}, {why}", "unfounded")
     return Act(owner, text)
 
 
-def _find_coerced(
-    act: Act, frames: Sequence[FrameVerdict], answers: dict[_Key, list[Reply]]
-) -> Act:
+def _find_coerced(act: Act, frames: Sequence[FrameVerdict], answers: _Answers) -> Act:
     """Give an effect without a frame to the one refused call that was answered with success.
 
     Its action name may be another value made into a string. So short a name stands in the text of
@@ -229,24 +228,7 @@ def _undo_escapes(text: str) -> str:
     return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _sort_replies(
-    said: Iterable[ReplyVerdict], lines: Iterable[bytes]
-) -> tuple[dict[_Key, list[Reply]], list[Reply]]:
-    """Return the replies by typed id, and those with a null id."""
-    answers: dict[_Key, list[Reply]] = defaultdict(list)
-    nameless: list[Reply] = []
-    for verdict, line in zip(said, lines, strict=True):
-        for each in list_responses(verdict):
-            if each.id is None:
-                nameless.append(Reply(each, line))
-            else:
-                answers[type(each.id), each.id].append(Reply(each, line))
-    return answers, nameless
-
-
-def _list_owed(
-    frames: Sequence[FrameVerdict], answers: dict[_Key, list[Reply]], trace: Trace
-) -> Iterable[Owed]:
+def _list_owed(frames: Sequence[FrameVerdict], answers: _Answers, trace: Trace) -> Iterable[Owed]:
     """Yield each request that is owed a reply, with the replies that it got."""
     ran = {effect.action for effect in trace.effects}
     for frame in frames:
@@ -277,16 +259,10 @@ def _promises_effect(request: FrameVerdict, got: Sequence[Reply], ran: set[str])
 
 def _find_rejected(frames: Iterable[FrameVerdict], name: str | int) -> FrameVerdict | None:
     """The rejected frame that used an id as well: its error may then carry the same id."""
-    return next((f for f in frames if is_rejected(f) and _has_id(f, name)), None)
+    return next((f for f in frames if is_rejected(f) and has_id(f, (type(name), name))), None)
 
 
-def _has_id(frame: FrameVerdict, name: str | int) -> bool:
-    return any(type(each) is type(name) and each == name for each in frame.ids)
-
-
-def _has_twin(
-    frames: Iterable[FrameVerdict], answers: dict[_Key, list[Reply]], name: str | int
-) -> bool:
+def _has_twin(frames: Iterable[FrameVerdict], answers: _Answers, name: str | int) -> bool:
     """Whether one of several replies may be that of a request with the same id of another type."""
     owed = (other for frame in frames if is_owed(frame) for other in frame.ids)
     return any(
@@ -298,7 +274,7 @@ def _has_twin(
 
 
 def _list_strays(
-    data: bytes, frames: Sequence[FrameVerdict], answers: dict[_Key, list[Reply]]
+    data: bytes, frames: Sequence[FrameVerdict], answers: _Answers
 ) -> Iterable[Answer]:
     """Yield the replies whose id no request has which is owed one."""
     owed = {(type(i), i) for f in frames if is_owed(f) for i in f.ids}
@@ -316,7 +292,7 @@ def _find_owners(
     A number anywhere in a frame is no id: frames that are rejected are full of numbers. Frames
     after the close come first: the judge reads no id of theirs.
     """
-    found = [frame for frame in frames if _has_id(frame, name)]
+    found = [frame for frame in frames if has_id(frame, (type(name), name))]
     late = [frame for frame in frames if frame.rule == "life-closed"]
     if found and not late:
         return found

@@ -84,7 +84,7 @@ def _examine_case(
         eof = not case.data.endswith(b"\n")
         trial = Trial("replay", "replay", "after", case, eof=eof)
         contract = known.make_contract(options.profile, case.version)
-        prepared = rename_trial(prepare_trial(trial, contract), next(_numbers), contract)
+        prepared = rename_trial(prepare_trial(trial, contract), next(_numbers))
         return _judge_case(servers, known, prepared)
     finally:
         servers.close()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.gate.paper import CALLED, HELLO, Paper, ident, line, request
 from wirefence.fuzz.gate.records import Observation
 from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
+from wirefence.strategies.records import Frame
 
 ERROR = {"code": -32000, "message": "no"}
 TRACE = "Traceback (most recent call last):\n  File"
@@ -169,3 +172,20 @@ def test_an_effect_belongs_to_the_frame_that_hides_its_name(good, spelled, devia
     [told] = paper.shows(seen)
     assert told.partition("|")[0] == "act-rejected"
     assert told == f"act-rejected|{deviation}"
+
+
+def test_the_error_for_a_rejected_frame_with_the_id_of_a_good_call_is_no_change_of_state(good, bad):
+    """The server refuses the frame under its id and serves the call, which has the id as well."""
+    probe = ident(bad.number, "p")
+    twin = request(bad.number, "p", "tools/call").replace(b'"2.0"', b'"1.0"')
+    frames = bad.trial.case.frames
+    at = next(i for i, frame in enumerate(frames) if probe.encode() in frame.raw)
+    case = replace(bad.trial.case, frames=(*frames[:at], Frame(twin), *frames[at:]))
+    shared = replace(bad, trial=replace(bad.trial, case=case))
+    control = Observation(good.lines(), effects=(good.acted(),))
+    refused = line(probe, error=ERROR)
+    usual = shared.lines()
+    served = Observation((usual[0], refused, *usual[1:]), effects=(shared.acted(),))
+    assert shared.shows(served, control) == set()
+    lost = Observation(shared.lines(p=refused))
+    assert shared.shows(lost, control) == {"session-state|rpc-version:string"}

@@ -54,9 +54,8 @@ class Controls:
         key = (strip_names(case.data), case.version, prepared.trial.eof)
         if again or key not in self._known:
             trial = replace(prepared.trial, case=case, opening=0, warm=False, name="control")
-            contract = self._facts.make_contract(self._servers.options.profile, case.version)
             # Use new names: the server may refuse a call whose name was used before.
-            prepared = rename_trial(prepare_trial(trial, contract), self._number(), contract)
+            prepared = rename_trial(prepare_trial(trial, prepared.contract), self._number())
             seen = self._servers.run_trial(prepared, self._facts)
             self.record_good_session(seen)
             if seen.hurried:

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain, islice
 
-from wirefence.fuzz.gate.server.fresh import PreparedTrial, TypedId
+from wirefence.fuzz.gate.server.fresh import PreparedTrial
 from wirefence.fuzz.gate.server.trial_payload import TrialPayload
 from wirefence.fuzz.gate.trials.messages import OUR_NUMBER, number_of, numbers_in, tokens_in
-from wirefence.oracles.evidence import list_responses
+from wirefence.oracles.evidence import TypedId, list_responses
 from wirefence.oracles.records import ReplyVerdict
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.oracles.transcript_kinds import list_offences

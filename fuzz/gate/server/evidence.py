@@ -7,10 +7,10 @@ a name are counted against a control session: nothing else tells whose they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from wirefence.fuzz.gate.records import Facts, Observation
-from wirefence.fuzz.gate.server.fresh import PreparedTrial, TypedId, spell_id
+from wirefence.fuzz.gate.server.fresh import PreparedTrial, spell_id
 from wirefence.fuzz.gate.server.names_sent import find_names, read_arguments
 from wirefence.fuzz.gate.server.reply_matching import ReplyMatcher
 from wirefence.fuzz.gate.trials.messages import (
@@ -29,10 +29,11 @@ from wirefence.oracles.evidence import (
     Evidence,
     Owed,
     Reply,
+    TypedId,
     has_succeeded,
     is_owed,
     is_rejected,
-    list_responses,
+    sort_replies,
 )
 from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
 from wirefence.oracles.records import FrameVerdict
@@ -95,22 +96,12 @@ class _Builder:
         self.matcher = ReplyMatcher(self.case.data, self.frames)
         self.done: _Counts = Counter()
         self.usual = self._count_usual()
-        self.answers: dict[TypedId, list[Reply]] = {}
-        self.nameless: list[Reply] = []
-        for verdict, line in zip(self.said, seen.lines, strict=True):
-            for reply in list_responses(verdict):
-                if reply.id is None:
-                    self.nameless.append(Reply(reply, line))
-                else:
-                    key = type(reply.id), reply.id
-                    self.answers.setdefault(key, []).append(Reply(reply, line))
+        self.answers, self.nameless = sort_replies(self.said, seen.lines)
 
     def build(self) -> Evidence:
         seen, facts, control = self.seen, self.facts, self.control
-        done, acts = self._sort_effects()
-        acts += self._list_repeated(done)
+        acts = [*self._list_strange_effects(), *self._list_repeated()]
         usual = control.peak_bytes if control else facts.peak_bytes
-        self.done = done
         data = self.case.data
         return Evidence(
             target=facts.label,
@@ -133,7 +124,7 @@ class _Builder:
             memory_bound=usual + MEMORY_SLACK + MEMORY_PER_BYTE * len(data),
             waived=frozenset() if facts.declared else _RICHER,
             results={
-                strip_names(spell_id(key)): got[0]
+                strip_names(spell_id(key)): self._choose_reply(key, got)
                 for key, got in self.answers.items()
                 if key in self.owed
             },
@@ -153,6 +144,15 @@ class _Builder:
                     lost = self._find_missing(spell_id(key)[:-1]) if acted else ""
                     yield Owed(request, name, got, self.matcher.find_rejected(key), lost=lost)
 
+    def _choose_reply(self, key: TypedId, got: Sequence[Reply]) -> Reply:
+        """Return the reply to a good request: the first one, unless a rejected frame has the id.
+
+        The error for that frame may come first; a result is the answer to the request then.
+        """
+        if self.matcher.find_rejected(key) is None:
+            return got[0]
+        return next((each for each in got if each.verdict.is_result), got[0])
+
     def _list_strays(self) -> Iterator[Answer]:
         """Yield replies with an id that no accepted request has."""
         for key, got in self.answers.items():
@@ -162,22 +162,19 @@ class _Builder:
             owner = self.matcher.match_reply(key, by_elimination=results)
             yield Answer(describe_value(key[1]), tuple(got), (owner,) if owner else ())
 
-    def _sort_effects(self) -> tuple[_Counts, list[Act]]:
-        """Count effects that carry the name of a granted call; the others are acts."""
+    def _list_strange_effects(self) -> Iterator[Act]:
+        """Yield effects with a name that no granted call has; count the others in ``done``."""
         granted = self._list_granted_names() if self.seen.effects else set()
-        done: _Counts = Counter()
-        acts: list[Act] = []
         for effect in self.seen.effects:
             for token in sorted(tokens_in(effect.detail) | _names_carried(effect.content)):
                 if self.numbers.isdisjoint(numbers_in(token)):
                     continue  # of another session that wrote to the same place
                 if token in granted:
-                    done[token, effect.recorder, effect.kind] += 1
+                    self.done[token, effect.recorder, effect.kind] += 1
                 elif not token.endswith(b"i"):
                     owner = self.matcher.find_owner(token)
                     text = f"{effect.kind} by {effect.recorder}"
-                    acts.append(Act(owner, text, raw=effect.detail))
-        return done, acts
+                    yield Act(owner, text, raw=effect.detail)
 
     def _list_granted_names(self) -> set[bytes]:
         granted: set[bytes] = set()
@@ -189,7 +186,7 @@ class _Builder:
                 granted |= find_names(read_arguments(raw), raw)
         return granted
 
-    def _list_repeated(self, done: _Counts) -> list[Act]:
+    def _list_repeated(self) -> list[Act]:
         """Return the calls that acted more often than the probe of the control session."""
         usual = self.usual
         return [
@@ -200,7 +197,7 @@ class _Builder:
                 kind,
                 token,
             )
-            for (token, recorder, kind), count in done.items()
+            for (token, recorder, kind), count in self.done.items()
             if token.endswith(b"p") and count > usual.get((recorder, kind), count)
         ]
 
@@ -236,22 +233,15 @@ def _read_control(
     """Return what a control session showed, as far as it is compared with."""
     if control is None:
         return None
-    replies = [
-        Reply(reply, line)
-        for line in control.lines
-        for reply in list_responses(judge_reply(line, version))
-    ]
+    said = [judge_reply(line, version) for line in control.lines]
+    answers, nameless = sort_replies(said, control.lines)
     return Evidence(
         target=facts.label,
         data=b"",
         contract=contract,
         frames=(),
-        nameless=tuple(each for each in replies if each.verdict.id is None),
-        results={
-            strip_names(spell_id((type(name), name))): each
-            for each in replies
-            if (name := each.verdict.id) is not None
-        },
+        nameless=tuple(nameless),
+        results={strip_names(spell_id(key)): got[-1] for key, got in answers.items()},
     )
 
 

@@ -23,7 +23,7 @@ from wirefence.fuzz.gate.trials.messages import (
 )
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.oracles.document import LongInteger
-from wirefence.oracles.evidence import is_owed, list_responses
+from wirefence.oracles.evidence import TypedId, is_owed, list_responses
 from wirefence.oracles.records import FrameVerdict, Judgement
 from wirefence.oracles.session import judge_session
 from wirefence.oracles.transcript_judge import judge_reply
@@ -41,14 +41,10 @@ __all__ = [
     "PreparedTrial",
     "RecordedServer",
     "ReplyTracker",
-    "TypedId",
     "prepare_trial",
     "rename_trial",
     "spell_id",
 ]
-
-TypedId = tuple[type, str | int]
-"""A request id with its type: ``1`` and ``"1"`` are two ids."""
 
 _GRACE_SECONDS = 0.1
 """Seconds to wait for late output after the last reply, unless a caller says otherwise."""
@@ -111,7 +107,7 @@ def prepare_trial(trial: Trial, contract: Contract) -> PreparedTrial:
     return PreparedTrial(trial, judgement, owed, contract)
 
 
-def rename_trial(prepared: PreparedTrial, number: int, contract: Contract) -> PreparedTrial:
+def rename_trial(prepared: PreparedTrial, number: int) -> PreparedTrial:
     """Return the same trial under unused names: a call may work only once for a name."""
     trial = prepared.trial
     renamed, frames, start = rename_tokens(trial.case.data, number), [], 0
@@ -119,7 +115,7 @@ def rename_trial(prepared: PreparedTrial, number: int, contract: Contract) -> Pr
         frames.append(replace(frame, raw=renamed[start : start + len(frame.raw)]))
         start += len(frame.raw)
     case = replace(trial.case, frames=tuple(frames))
-    return prepare_trial(replace(trial, case=case, number=number), contract)
+    return prepare_trial(replace(trial, case=case, number=number), prepared.contract)
 
 
 def spell_id(key: TypedId) -> bytes:

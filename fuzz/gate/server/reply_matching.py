@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from wirefence.fuzz.gate.server.fresh import TypedId, spell_id
-from wirefence.oracles.evidence import is_owed, is_rejected
+from wirefence.fuzz.gate.server.fresh import spell_id
+from wirefence.oracles.evidence import TypedId, has_id, is_owed, is_rejected
 from wirefence.oracles.records import FrameVerdict
 from wirefence.oracles.trace_evidence import holds_name
 
@@ -30,17 +30,9 @@ class ReplyMatcher:
         self._data = data
         self._frames = frames
 
-    def find_request(self, key: TypedId) -> FrameVerdict | None:
-        """Return the request with this id that is owed a reply."""
-        return next((f for f in self._frames if is_owed(f) and _has_id(f, key)), None)
-
     def find_rejected(self, key: TypedId) -> FrameVerdict | None:
         """Return the rejected frame with this id."""
-        return next((f for f in self._frames if not is_owed(f) and _has_id(f, key)), None)
-
-    def is_shared(self, key: TypedId) -> bool:
-        """Whether a rejected frame has the id too: its error reply may carry it."""
-        return self.find_rejected(key) is not None
+        return next((f for f in self._frames if not is_owed(f) and has_id(f, key)), None)
 
     def match_reply(self, key: TypedId, *, by_elimination: bool) -> FrameVerdict | None:
         """Return the frame that a reply came from, where no owed request has its id."""
@@ -85,7 +77,3 @@ class ReplyMatcher:
 
     def _raw_frame(self, frame: FrameVerdict) -> bytes:
         return self._data[frame.start : frame.end]
-
-
-def _has_id(frame: FrameVerdict, key: TypedId) -> bool:
-    return any(type(name) is key[0] and name == key[1] for name in frame.ids)

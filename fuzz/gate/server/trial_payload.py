@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from wirefence.fuzz.gate.server.fresh import PreparedTrial, TypedId, spell_id
+from wirefence.fuzz.gate.server.fresh import PreparedTrial, spell_id
 from wirefence.fuzz.gate.trials.messages import TrialNames, make_ping, stem_of, tokens_in
+from wirefence.oracles.evidence import TypedId
 from wirefence.strategies.records import Version
 
 __all__ = [
