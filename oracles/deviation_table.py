@@ -1,8 +1,9 @@
 """Every deviation by its name: what about some bytes is not as a rule demands.
 
 A deviation is ``rule:trait``. Those of the layers ``utf8`` and ``json`` take their traits from the
-table of :mod:`.traits`; all others are listed here. The third column is the leniency: whoever takes
-one of its deviations takes the others for the same reason, so that they are one fault.
+table of :mod:`.traits`; all others are listed here. The third column is the leniency: a reader
+that accepts one of its deviations accepts the others for the same reason, so that they are one
+fault.
 """
 
 from __future__ import annotations
@@ -200,7 +201,7 @@ def render_deviations() -> str:
         "Generated from `oracles/deviation_table.py`; a test compares it with the code. A deviation is what",
         "about some bytes is not as a [rule](rules.md) demands: the rule, and how it is broken. A signature",
         "names one. Deviations of one *leniency* are one fault where the target does the same with them:",
-        "whoever takes one of them takes the others for the same reason.",
+        "a reader that accepts one of them accepts the others for the same reason.",
         "",
         "| deviation | leniency | meaning |",
         "|---|---|---|",

@@ -60,9 +60,10 @@ _IMPLIED = {
     "utf8-invalid:invalid-utf8": ("utf8-invalid:surrogate-bytes",),
     "life-not-initialized": ("life-not-ready",),
 }
-"""Leniencies that a wider one brings along: whoever takes whatever stands behind a value takes
-blank characters there, who takes control characters takes NUL, a decoder that takes any bytes takes
-surrogates, and who needs no ``initialize`` waits for no ``notifications/initialized``."""
+"""Leniencies that follow from a wider one. A reader that accepts any text behind a value accepts
+blank characters there; one that accepts control characters accepts NUL; a decoder that accepts any
+bytes accepts surrogates; a server that needs no ``initialize`` needs no
+``notifications/initialized`` either."""
 
 _CROSSED = frozenset({"reply-missing", "reply-twice", "reply-code"})
 """Rules of which several show at sound requests where replies go to other requests."""
@@ -164,7 +165,7 @@ def _summarize_findings(findings: Collection[Finding]) -> _Shown:
     taken = {leniency_of(each.deviation) for each in takes}
     late = [each for each in findings if each.effect in _LATE]
     if len({rule_of_deviation(each) for each in late if not _find_leniency(each, taken)}) < _MANY:
-        # Whoever goes on after few kinds of bad frames only did not reject those.
+        # A target that goes on after few kinds of bad frames only did not reject those.
         taken |= {leniency_of(each.deviation) for each in late}
         takes += late
     answered = _find_only(takes, _ANSWERS)
@@ -235,7 +236,7 @@ def _name_fault(finding: Finding, shown: _Shown) -> str:
     many = len({each.partition(":")[0] for each in shown.answered}) >= _MANY_ANSWERED
     leniency = _find_leniency(finding, shown.taken)
     if effect == "act-early" and _UNTERMINATED in shown.taken:
-        leniency = _UNTERMINATED  # who needs no line feed does not wait for one
+        leniency = _UNTERMINATED  # a reader that needs no LF does not wait for one
     elif finding.oracle == "transcript":
         rule = effect.partition(":")[2]  # a reply that repeats what was taken
         leniency = min((each for each in shown.taken if each.partition(":")[0] == rule), default="")
@@ -258,7 +259,7 @@ def _name_effect(finding: Finding, shown: _Shown) -> str:
         return f"{sound}|{NONE}"
     rules = shown.rules[group]
     if shown.after and len(shown.rules[shown.after]) >= _MANY and rules <= _REFUSALS:
-        # Whoever loses good requests after rejected frames loses refused ones as well.
+        # A target that loses good requests after rejected frames loses refused ones as well.
         return f"{shown.after}|{ANY}"
     if len(rules) >= _MANY:
         return f"{group}|{ANY}"

@@ -1,6 +1,6 @@
 """Responses that are none: without an id, with one of another type, with the members of a request.
 
-Whoever asked nothing may ignore a response, so its form is what a server checks last, or never.
+A server that sent no request may ignore a response, so it checks its form last, or never.
 """
 
 from __future__ import annotations

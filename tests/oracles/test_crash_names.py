@@ -25,7 +25,7 @@ SAME = [
         "JSONDecodeError: Expecting value: line 22 column 7 (char 918)",
     ),
     ("TypeError: <Frame object at 0x7f12ab> is no id", "TypeError: <Frame object at 0x0> is no id"),
-    ("OSError: no file /srv/one/a.json", "OSError: no file /home/u/b-2.json"),
+    ("OSError: no file /srv/one/a.json", "OSError: no file /srv/two/b-2.json"),
     ('SyntaxError: Unexpected token in JSON {"a":1}', "SyntaxError: Unexpected token in JSON {}"),
     ("Error: cannot read [1,2,3]", "Error: cannot read [true]"),
     ("Error: cannot read `x`", "Error: cannot read `y z`"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -14,7 +15,7 @@ from wirefence import strategies
 from wirefence.oracles.session import judge_session
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.contract import Contract, Profile
-from wirefence.strategies.damage import OPERATORS
+from wirefence.strategies.damage import BY_NAME, OPERATORS, apply_damage
 from wirefence.strategies.damaged_frames import damaged_frame, find_fits
 from wirefence.strategies.sessions import handshake
 from wirefence.strategies.source import RandomSource
@@ -66,6 +67,13 @@ def test_a_session_shrinks_to_the_damaged_frame_alone(name: str) -> None:
     [frame] = found.frames
     assert name in frame.damage
     assert len(frame.raw) <= len(FORMS[name] % b"0") + len(b',"note":"","count":0')
+
+
+@pytest.mark.parametrize("name", ["encoding-bom", "batch-single", "number-nan"])
+def test_a_session_with_one_kind_of_damage_shrinks_to_the_plainest_frame(name: str) -> None:
+    damage = partial(apply_damage, operator=BY_NAME[name])
+    found = shrink(strategies.sessions(damage=damage), lambda case: name in case.damages())
+    assert found.frames == (strategies.Frame(FORMS[name] % b"0", "0", (name,)),)
 
 
 def test_a_session_of_a_version_with_a_handshake_shrinks_to_the_damaged_frame_alone() -> None:
