@@ -21,6 +21,7 @@ __all__ = [
     "check_agreement",
     "effect_of",
     "is_known",
+    "make_difference",
     "make_disagreement",
     "name_cause",
     "name_divergence",
@@ -125,3 +126,15 @@ def make_disagreement(target: str, effect: str, traits: Set[str], summary: str) 
     rule = label.partition(":")[0]
     signature = f"{target}|{label}|{name_cause(effect, traits)}"
     return Finding("agreement", rule, target, signature, summary)
+
+
+def make_difference(
+    target: str, effect: str, outcomes: str, traits: Set[str], summary: str
+) -> Finding:
+    """Return a finding about two sides of a comparison, neither of which is the judge.
+
+    Its signature is target, effect with what each side said (``outcomes``), and first trait.
+    """
+    said = outcomes.replace("|", "/")
+    signature = f"{target}|{effect}:{said}|{first_trait(traits)}"
+    return Finding("compare", effect, target, signature, summary)

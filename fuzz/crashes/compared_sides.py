@@ -17,8 +17,8 @@ from wirefence.fuzz.compare.repetitions import find_input_traits
 from wirefence.fuzz.compare.sides import Team, start_team
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.store.store import Store, case_from_bytes
+from wirefence.oracles.agreement import make_difference
 from wirefence.oracles.records import Finding
-from wirefence.oracles.traits import first_trait
 from wirefence.targets.environments import Observation, Side, prepare_side
 
 __all__ = ["find_differences", "find_versions", "save_differences"]
@@ -84,10 +84,9 @@ def _make_finding(
         return None
     assert effect in EFFECTS
     held = find_input_traits(raw)
-    errors = f"{old.error or old.kind} -> {new.error or new.kind}".replace("|", "/")
-    target = " to ".join(specs)
-    signature = f"{target}|{effect}:{errors}|{first_trait(held)}"
-    return Finding("compare", effect, target, signature, explain_effect(effect, held, *specs))
+    outcomes = f"{old.error or old.kind} -> {new.error or new.kind}"
+    summary = explain_effect(effect, held, *specs)
+    return make_difference(" to ".join(specs), effect, outcomes, held, summary)
 
 
 def save_differences(

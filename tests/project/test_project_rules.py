@@ -171,7 +171,7 @@ def test_an_import_inside_a_function_needs_a_reason(tmp_path, body, found):
     assert rules.unexplained_inner_imports(tmp_path) == found
 
 
-@pytest.mark.parametrize("call", ["make_finding(1)", "records.make_finding(1)"])
+@pytest.mark.parametrize("call", ["make_finding(1)", "records.make_finding(1)", "Finding(1)"])
 @pytest.mark.parametrize("folder", ["targets", "fuzz/gate/server"])
 def test_a_finding_that_is_made_outside_of_the_oracles_is_named(tmp_path, folder, call):
     plant(tmp_path, f"{folder}/a.py", f"def f():\n    return {call}\n")
@@ -181,6 +181,7 @@ def test_a_finding_that_is_made_outside_of_the_oracles_is_named(tmp_path, folder
 def test_a_finding_may_be_made_in_the_oracles_and_passed_on_elsewhere(tmp_path):
     plant(tmp_path, "oracles/a.py", "make_finding(1)\nevidence.make_finding(2)\n")
     plant(tmp_path, "fuzz/a.py", "make_death(1)\nself._make_finding(2)\nmake_finding_page(3)\n")
+    plant(tmp_path, "fuzz/store/metadata.py", "Finding(1)\n")
     assert rules.findings_made_elsewhere(tmp_path) == []
 
 
