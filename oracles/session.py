@@ -7,6 +7,7 @@ nothing acts once a session is closed, the policy ``close`` is that of ``continu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -57,6 +58,11 @@ class _State:
         elif method == "notifications/initialized":
             self.ready |= self.initialized
 
+    def learn_verdict(self, frame: FrameVerdict) -> None:
+        """Take note of a lone message by the verdict on it."""
+        if frame.reply != "optional-error":
+            self.learn(frame.method, frame.ids)
+
 
 class _Said(NamedTuple):
     """One message, judged. ``refused`` tells a refusal from a rejection by the same field."""
@@ -73,10 +79,15 @@ class _Said(NamedTuple):
         return bool(self.rule) and BY_ID[self.rule].closes
 
 
-def judge_session(data: bytes, contract: Contract) -> Judgement:
-    """Say of every frame of ``data`` what it is, which rule it breaks and what it may cause."""
-    state, frames = _State(), []
-    start = 0
+def judge_session(data: bytes, contract: Contract, known: Sequence[FrameVerdict] = ()) -> Judgement:
+    """Say of every frame of ``data`` what it is, which rule it breaks and what it may cause.
+
+    ``known`` are the verdicts on its first frames, where a caller has them already.
+    """
+    state, frames = _State(), list(known)
+    for frame in frames:
+        state.learn_verdict(frame)
+    start = frames[-1].end if frames else 0
     while (stop := data.find(b"\n", start)) >= 0:
         frames.append(_judge_frame(data[start:stop], start, stop + 1, contract, state))
         start = stop + 1

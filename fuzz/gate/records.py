@@ -229,7 +229,7 @@ class SentHistory:
         return tuple(takewhile(lambda part: part.number != number, self._parts))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Observation:
     """Everything observed of one trial: raw lines of stdout, effects, and how the process ended.
 

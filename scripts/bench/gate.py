@@ -22,12 +22,7 @@ from wirefence.fuzz.gate.records import Facts, NominatedTool, Options, Trial
 from wirefence.fuzz.gate.server.discovery import discover_server
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
-from wirefence.fuzz.gate.server.trial_payload import (
-    TrialPayload,
-    ends_in_sentinel,
-    foreign_ids,
-    must_be_sent_alone,
-)
+from wirefence.fuzz.gate.server.trial_payload import TrialPayload
 from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import (
@@ -178,15 +173,17 @@ def _measure_rates(launch: Launch) -> _Rates:
     try:
         facts = discover_server(fresh_servers)
         maker = TrialMaker(facts, ToolWording.of(_NOMINEE), facts.version)
-        rates, made = _Rates(), _make_ahead(maker, facts)
+        bads = _make_ahead(maker, facts)
+        rates, made = _Rates(), [prepared for prepared, _ in bads]
         good = TrialPayload.of(
             prepare_trial(maker.make_good_session(1), facts.make_contract("strict")), facts.version
         )
         goods = [_rename_payload(good, number) for number in range(2, _GROUPS)]
-        bads = [TrialPayload.of(each, facts.version) for each in made]
         for _ in range(_ROUNDS):
             rates.good = max(rates.good, _measure_blind_writes(fresh_servers, maker, goods))
-            rates.blind = max(rates.blind, _measure_blind_writes(fresh_servers, maker, bads))
+            rates.blind = max(
+                rates.blind, _measure_blind_writes(fresh_servers, maker, [x for _, x in bads])
+            )
             rates.piped = max(rates.piped, _measure_pipelined(fresh_servers, facts, made))
             _measure_judged(fresh_servers, facts, maker, rates)
         return rates
@@ -194,12 +191,13 @@ def _measure_rates(launch: Launch) -> _Rates:
         fresh_servers.close()
 
 
-def _make_ahead(maker: TrialMaker, facts: Facts) -> list[PreparedTrial]:
+def _make_ahead(maker: TrialMaker, facts: Facts) -> list[tuple[PreparedTrial, TrialPayload]]:
     """Return damaged trials that can stay in the pipe, of one seed after the other."""
     contract = facts.make_contract("strict")
     made = (prepare_trial(trial, contract) for trial in _list_trials(maker, count(1)))
-    stays = (each for each in made if ends_in_sentinel(each) and not foreign_ids(each))
-    return list(islice((each for each in stays if not must_be_sent_alone(each)), _AHEAD))
+    pairs = ((each, TrialPayload.of(each, facts.version)) for each in made)
+    stays = ((each, x) for each, x in pairs if not (x.alone or x.foreign or x.added))
+    return list(islice(stays, _AHEAD))
 
 
 def _list_trials(maker: TrialMaker, numbers: Iterator[int]) -> Iterator[Trial]:

@@ -7,7 +7,9 @@ follow (a frame damaged before) merely has fewer members.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
 __all__ = [
     "Member",
@@ -42,16 +44,18 @@ class Member:
         return raw[self.name_at : self.end]
 
 
-def members(raw: bytes) -> list[Member]:
-    """All members of all objects outside arrays, inner ones first; none for a huge frame."""
+@lru_cache(maxsize=16)
+def members(raw: bytes) -> tuple[Member, ...]:
+    """All members of all objects outside arrays, inner ones first; none for a huge frame.
+
+    The last results are kept, as operators are often tried in turn on one frame.
+    """
     found: list[Member] = []
     if len(raw) <= _LONGEST:
         tokens = list(_TOKEN.finditer(raw))
-        try:
+        with suppress(IndexError):
             _value(tokens, 0, (), found)
-        except IndexError:
-            return found
-    return found
+    return tuple(found)
 
 
 def _value(

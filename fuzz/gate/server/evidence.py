@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from wirefence.fuzz.gate.records import Facts, Observation
 from wirefence.fuzz.gate.server.fresh import PreparedTrial, spell_id
 from wirefence.fuzz.gate.server.names_sent import find_names, read_arguments
 from wirefence.fuzz.gate.server.reply_matching import ReplyMatcher
 from wirefence.fuzz.gate.trials.messages import (
+    COMMON_NUMBER,
     OUR_NUMBER,
     TOKEN,
     numbers_in,
+    stem_of,
     strip_names,
     tokens_in,
 )
@@ -36,7 +39,7 @@ from wirefence.oracles.evidence import (
     sort_replies,
 )
 from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
-from wirefence.oracles.records import FrameVerdict
+from wirefence.oracles.records import FrameVerdict, ReplyVerdict
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.oracles.value_text import describe_value
 from wirefence.strategies.contract import Contract
@@ -48,6 +51,7 @@ __all__ = ["build_evidence", "find_trial_deviation", "list_unnamed", "list_unnam
 
 _RICHER = frozenset({"tool-arguments", "tool-unknown-argument"})
 """Rules whose verdicts do not count where the tool's own schema is richer than the judge's."""
+_COMMON = stem_of(COMMON_NUMBER)
 _OUR_OWN = b"/wirefence-"
 """Part of the paths that recorders write themselves, which other recorders may see."""
 
@@ -87,25 +91,25 @@ class _Builder:
         facts: Facts,
         control: Observation | None,
     ) -> None:
-        self.case = prepared.trial.case
-        self.numbers = {prepared.trial.number, *numbers_in(self.case.data)}
+        self.number, self.version = prepared.trial.number, prepared.trial.case.version
+        self.data = prepared.trial.case.data
         self.frames = [f for f in prepared.judgement.frames if f.start >= seen.since]
         self.owed, self.contract = prepared.owed, prepared.contract
         self.seen, self.facts, self.control = seen, facts, control
-        self.said = [judge_reply(line, self.case.version) for line in seen.lines]
-        self.matcher = ReplyMatcher(self.case.data, self.frames)
+        stem = stem_of(self.number)
+        self.said = [_judge_named(line, stem, self.version) for line in seen.lines]
+        self.matcher = ReplyMatcher(self.data, self.frames)
         self.done: _Counts = Counter()
-        self.usual = self._count_usual()
+        self.usual = _count_usual(control) if control else {}
         self.answers, self.nameless = sort_replies(self.said, seen.lines)
 
     def build(self) -> Evidence:
         seen, facts, control = self.seen, self.facts, self.control
         acts = [*self._list_strange_effects(), *self._list_repeated()]
         usual = control.peak_bytes if control else facts.peak_bytes
-        data = self.case.data
         return Evidence(
             target=facts.label,
-            data=data,
+            data=self.data,
             contract=self.contract,
             frames=tuple(self.frames),
             owed=tuple(self._list_owed()),
@@ -118,17 +122,19 @@ class _Builder:
             ending=seen.ending,
             served=seen.alive,
             status=seen.status,
-            last_words=find_last_error(seen.stderr),
+            last_words=find_last_error(seen.stderr) if seen.stderr else "",
             seconds=seen.seconds,
             peak_bytes=seen.peak_bytes,
-            memory_bound=usual + MEMORY_SLACK + MEMORY_PER_BYTE * len(data),
+            memory_bound=usual + MEMORY_SLACK + MEMORY_PER_BYTE * len(self.data),
             waived=frozenset() if facts.declared else _RICHER,
             results={
                 strip_names(spell_id(key)): self._choose_reply(key, got)
                 for key, got in self.answers.items()
                 if key in self.owed
             },
-            control=_read_control(control, self.case.version, facts, self.contract),
+            control=_read_control(control, self.version, facts.label, self.contract)
+            if control
+            else None,
         )
 
     def _list_owed(self) -> Iterator[Owed]:
@@ -164,10 +170,13 @@ class _Builder:
 
     def _list_strange_effects(self) -> Iterator[Act]:
         """Yield effects with a name that no granted call has; count the others in ``done``."""
-        granted = self._list_granted_names() if self.seen.effects else set()
+        if not self.seen.effects:
+            return
+        granted = self._list_granted_names()
+        numbers = {self.number, *numbers_in(self.data)}
         for effect in self.seen.effects:
             for token in sorted(tokens_in(effect.detail) | _names_carried(effect.content)):
-                if self.numbers.isdisjoint(numbers_in(token)):
+                if numbers.isdisjoint(numbers_in(token)):
                     continue  # of another session that wrote to the same place
                 if token in granted:
                     self.done[token, effect.recorder, effect.kind] += 1
@@ -179,7 +188,7 @@ class _Builder:
     def _list_granted_names(self) -> set[bytes]:
         granted: set[bytes] = set()
         for frame in self.frames:
-            raw = self.case.data[frame.start : frame.end]
+            raw = self.data[frame.start : frame.end]
             for call in frame.calls:
                 granted |= find_names(call.arguments, raw)
             if frame.rule in _RICHER and not self.facts.declared:
@@ -209,34 +218,52 @@ class _Builder:
         recorder, kind = min(missing)
         return f"answered with success, but no {kind} was seen by {recorder}"
 
-    def _count_usual(self) -> dict[tuple[str, str], int]:
-        """Count the effects of the probe in the control session; of several, the most of one."""
-        counts: _Counts = Counter()
-        for effect in self.control.effects if self.control else ():
-            for token in tokens_in(effect.detail) | _names_carried(effect.content):
-                if token.endswith(b"p"):
-                    counts[token, effect.recorder, effect.kind] += 1
-        usual: dict[tuple[str, str], int] = {}
-        for (_, *what), count in counts.items():
-            key = what[0], what[1]
-            usual[key] = max(count, usual.get(key, 0))
-        return usual
+
+@lru_cache(maxsize=4)
+def _count_usual(control: Observation) -> dict[tuple[str, str], int]:
+    """Count the effects of the probe in the control session; of several, the most of one."""
+    counts: _Counts = Counter()
+    for effect in control.effects:
+        for token in tokens_in(effect.detail) | _names_carried(effect.content):
+            if token.endswith(b"p"):
+                counts[token, effect.recorder, effect.kind] += 1
+    usual: dict[tuple[str, str], int] = {}
+    for (_, *what), count in counts.items():
+        key = what[0], what[1]
+        usual[key] = max(count, usual.get(key, 0))
+    return usual
+
+
+def _judge_named(line: bytes, stem: bytes, version: Version) -> ReplyVerdict:
+    """Judge a line of stdout under common names: most replies are equal but for names.
+
+    A name gives way to another one of equal length and of the same characters, so the verdict is
+    the same but for the id; its ``value`` holds the common names.
+    """
+    return _rename_ids(judge_reply(line.replace(stem, _COMMON), version), stem.decode())
+
+
+def _rename_ids(said: ReplyVerdict, stem: str) -> ReplyVerdict:
+    if isinstance(said.id, str):
+        return said._replace(id=said.id.replace(_COMMON.decode(), stem))
+    if said.members:
+        return said._replace(members=tuple(_rename_ids(each, stem) for each in said.members))
+    return said
 
 
 def _is_probe(key: TypedId) -> bool:
     return spell_id(key).endswith(b"pi")
 
 
+@lru_cache(maxsize=4)
 def _read_control(
-    control: Observation | None, version: Version, facts: Facts, contract: Contract
-) -> Evidence | None:
+    control: Observation, version: Version, label: str, contract: Contract
+) -> Evidence:
     """Return what a control session showed, as far as it is compared with."""
-    if control is None:
-        return None
     said = [judge_reply(line, version) for line in control.lines]
     answers, nameless = sort_replies(said, control.lines)
     return Evidence(
-        target=facts.label,
+        target=label,
         data=b"",
         contract=contract,
         frames=(),

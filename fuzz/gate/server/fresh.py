@@ -11,15 +11,18 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from wirefence.fuzz.gate.records import Facts, Observation, Options, Trial
 from wirefence.fuzz.gate.trials.messages import (
+    COMMON_NUMBER,
     OUR_NUMBER,
     TrialNames,
     ends_trial,
     make_ping,
     rename_tokens,
+    stem_of,
 )
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.oracles.document import LongInteger
@@ -46,6 +49,7 @@ __all__ = [
     "spell_id",
 ]
 
+_COMMON = stem_of(COMMON_NUMBER)
 _GRACE_SECONDS = 0.1
 """Seconds to wait for late output after the last reply, unless a caller says otherwise."""
 _LEAST_GRACE, _GRACE_FACTOR = 0.01, 5
@@ -102,9 +106,25 @@ def _ends_trial(frame: FrameVerdict) -> bool:
 
 def prepare_trial(trial: Trial, contract: Contract) -> PreparedTrial:
     """Judge the bytes of a trial and collect the ids that are owed a reply."""
-    judgement = judge_session(trial.case.data, contract)
+    opening = _judge_opening(trial, contract) if trial.opening else ()
+    judgement = judge_session(trial.case.data, contract, opening)
     owed = frozenset((type(i), i) for f in judgement.frames if is_owed(f) for i in f.ids)
     return PreparedTrial(trial, judgement, owed, contract)
+
+
+def _judge_opening(trial: Trial, contract: Contract) -> list[FrameVerdict]:
+    """Judge the handshake of a trial: those of all trials are equal but for the name in an id."""
+    stem, opening = stem_of(trial.number), trial.case.data[: trial.opening]
+    own = stem.decode()
+    return [  # the only id is that of initialize
+        frame._replace(ids=(f"{own}hi",)) if frame.ids else frame
+        for frame in _judge_common_opening(opening.replace(stem, _COMMON), contract)
+    ]
+
+
+@lru_cache(maxsize=64)
+def _judge_common_opening(opening: bytes, contract: Contract) -> tuple[FrameVerdict, ...]:
+    return judge_session(opening, contract).frames
 
 
 def rename_trial(prepared: PreparedTrial, number: int) -> PreparedTrial:

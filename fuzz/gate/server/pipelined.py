@@ -20,13 +20,7 @@ from wirefence.fuzz.gate.server.fresh import (
     RecordedServer,
     ReplyTracker,
 )
-from wirefence.fuzz.gate.server.trial_payload import (
-    TrialPayload,
-    foreign_ids,
-    ids_after_handshake,
-    must_be_sent_alone,
-    sentinel_ids,
-)
+from wirefence.fuzz.gate.server.trial_payload import TrialPayload
 from wirefence.fuzz.gate.server.trial_queue import TrialQueue
 from wirefence.fuzz.gate.trials.messages import (
     INITIALIZED,
@@ -217,19 +211,19 @@ class PipelinedServer:
 
     def _send_or_defer(self, prepared: PreparedTrial, queue: TrialQueue) -> list[bytes]:
         """Return the bytes of a trial that can go now; queue one that cannot."""
-        if must_be_sent_alone(prepared):
+        payload = TrialPayload.of(prepared, self._facts.version)
+        if payload.alone:
             queue.alone.append(prepared)
-        elif self._reuses_id(prepared):
+        elif self._reuses_id(payload):
             queue.next_server.append(prepared)
         else:
-            return [self._register_trial(prepared)]
+            return [self._register_trial(prepared, payload)]
         return []
 
-    def _register_trial(self, prepared: PreparedTrial) -> bytes:
+    def _register_trial(self, prepared: PreparedTrial, payload: TrialPayload) -> bytes:
         """Register a trial as sent; return its bytes without the handshake, with a sentinel."""
         if not self._demux.in_flight:
             self._heard_at = time.monotonic()
-        payload = TrialPayload.of(prepared, self._facts.version)
         stderr_at = len(self._get_server().session.process.stderr.data)
         self._demux.add_trial(prepared, payload, stderr_at)
         self._note_sent(prepared, payload.number, payload.data)
@@ -245,12 +239,11 @@ class PipelinedServer:
         watched = self._watched
         return watched is not None and len(watched.session.process.stdout.data) > _MOST_STDOUT
 
-    def _reuses_id(self, prepared: PreparedTrial) -> bool:
+    def _reuses_id(self, payload: TrialPayload) -> bool:
         """Whether this session already had one of the trial's ids; if not, note its ids."""
-        ids = foreign_ids(prepared)
-        if ids & self._used or prepared.trial.number in self._doubted:
+        if payload.foreign & self._used or payload.number in self._doubted:
             return True
-        self._used |= ids
+        self._used |= payload.foreign
         return False
 
     def _read_replies(self, *, wait: bool) -> bool:
@@ -406,9 +399,10 @@ class PipelinedServer:
 
     def send_alone(self, prepared: PreparedTrial) -> Observation:
         """Send one trial alone to a running server; end a server that it spoils."""
-        if self._reuses_id(prepared):
+        payload = TrialPayload.of(prepared, self._facts.version)
+        if self._reuses_id(payload):
             self.close()
-            self._used |= foreign_ids(prepared)
+            self._used |= payload.foreign
         watched = self._get_server()
         session, trial = watched.session, prepared.trial
         watched.recording.take()
@@ -421,8 +415,8 @@ class PipelinedServer:
         self._note_sent(prepared, trial.number, data)
         self.frames += data.count(b"\n")
         silence = self._silence
-        complete = self._wait_for_replies(prepared, replies, silence)
-        answers = complete or bool(sentinel_ids(prepared) & replies.keys)
+        complete = self._wait_for_replies(payload, replies, silence)
+        answers = complete or bool(payload.last & replies.keys)
         fence = self._send_fence() if answers else b"\n"
         lines = session.lines[begun:]
         seen = Observation(
@@ -446,13 +440,13 @@ class PipelinedServer:
         return seen
 
     def _wait_for_replies(
-        self, prepared: PreparedTrial, replies: ReplyTracker, patience: float
+        self, payload: TrialPayload, replies: ReplyTracker, patience: float
     ) -> bool:
         """Wait for every reply; a reply that is missing a while after the sentinel's is given up.
 
         A fresh process will give it the full time-out.
         """
-        wanted, last, since = ids_after_handshake(prepared), sentinel_ids(prepared), [0.0]
+        wanted, last, since = payload.wanted, payload.last, [0.0]
 
         def done() -> bool:
             keys = replies.read_replies()

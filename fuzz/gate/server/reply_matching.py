@@ -29,10 +29,11 @@ class ReplyMatcher:
     def __init__(self, data: bytes, frames: Sequence[FrameVerdict]) -> None:
         self._data = data
         self._frames = frames
+        self._not_owed = [frame for frame in frames if frame.ids and not is_owed(frame)]
 
     def find_rejected(self, key: TypedId) -> FrameVerdict | None:
         """Return the rejected frame with this id."""
-        return next((f for f in self._frames if not is_owed(f) and has_id(f, key)), None)
+        return next((frame for frame in self._not_owed if has_id(frame, key)), None)
 
     def match_reply(self, key: TypedId, *, by_elimination: bool) -> FrameVerdict | None:
         """Return the frame that a reply came from, where no owed request has its id."""

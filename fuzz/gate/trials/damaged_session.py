@@ -1,24 +1,27 @@
 """Damage one good session so that a lenient parser could still execute its call.
 
 Damage to a member's name is rejected by every parser and proves little, and chance decides where
-damage lands. So further seeds are tried until a lenient parser could still execute the call. Frames
-that no attempt changes are made once, and only changed frames are inspected.
+damage lands. So it is tried again until a lenient parser could still execute the call. Frames that
+no attempt changes are made once, and only changed frames are inspected.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from wirefence.fuzz.gate.records import Place
 from wirefence.fuzz.gate.trials.messages import ToolWording, TrialNames, make_initialize
+from wirefence.fuzz.gate.trials.variation import vary_message
 from wirefence.strategies.damage import Operator, Scene
 from wirefence.strategies.records import Frame, Version
 from wirefence.strategies.source import Source
 
 __all__ = ["DamagedSession", "GoodSession", "is_tempting"]
 
+_MOST_ATTEMPTS = 16
+"""Attempts at damage that a lenient parser could still execute."""
 _SAME_RESULTS = 3
 """Attempts with one result after which an operator counts as having only one."""
 _FRAME_INDEX: Mapping[str, int] = {"before": 0, "within": 1}
@@ -39,13 +42,17 @@ class DamagedSession:
 
 @dataclass(slots=True)
 class GoodSession:
-    """The handshake and the good requests of one trial, and the place of the damage."""
+    """The handshake and the good requests of one trial, and the place of the damage.
+
+    ``variation`` chooses how the message is spelled that is damaged; ``None`` for the plain way.
+    """
 
     wording: ToolWording
     version: Version
     names: TrialNames
     opening: tuple[Frame, ...]
     place: Place = "after"
+    variation: Source | None = None
     probe: Frame = field(init=False)
     _targets: list[Frame] = field(init=False, default_factory=list)
     _more: Iterator[Frame] = field(init=False)
@@ -57,7 +64,7 @@ class GoodSession:
         self._good = {frame.raw for frame in (*self.opening, self.probe)}
 
     def apply_damage(
-        self, operator: Operator, sources: Iterable[Source], single: set[object]
+        self, operator: Operator, source: Source, single: set[object]
     ) -> DamagedSession | None:
         """Return the first damage that a lenient parser could still execute, else the first of all.
 
@@ -67,7 +74,7 @@ class GoodSession:
         key = operator.name, self.place, self.version
         first: DamagedSession | None = None
         seen: set[bytes] = set()
-        for attempt, source in enumerate(sources):
+        for attempt in range(_MOST_ATTEMPTS):
             made = self._damage_once(operator, source)
             if made is None or key in single:
                 return first or made
@@ -84,10 +91,10 @@ class GoodSession:
     def _damage_once(self, operator: Operator, source: Source) -> DamagedSession | None:
         at = _FRAME_INDEX.get(self.place, len(self.opening))
         for target in self._each_target():
-            good = replace(target, raw=self._reword_for(operator, target.raw))
+            good = self._reword_for(operator, target)
             frames = (*self.opening[:at], good, *self.opening[at:], self.probe)
             if operator.family == "chunking":  # pauses are offsets into what is sent
-                frames = tuple(replace(f, raw=self.wording.reword_calls(f.raw)) for f in frames)
+                frames = tuple(map(self.wording.reword_frame, frames))
             made = operator.apply(source, Scene(frames, at, self.version))
             if made is not None:
                 eof = operator.name.endswith("-eof")
@@ -102,10 +109,10 @@ class GoodSession:
                 parts.append(self.wording.reword_calls(frame.raw))
         return b"".join(parts)
 
-    def _reword_for(self, operator: Operator, raw: bytes) -> bytes:
+    def _reword_for(self, operator: Operator, frame: Frame) -> Frame:
         """Reword a frame before damage that wraps it whole and would hide the abstract words."""
         concrete = operator.family == "encoding" or operator.name.startswith("stringified")
-        return self.wording.reword_calls(raw) if concrete else raw
+        return self.wording.reword_frame(frame) if concrete else frame
 
     def _damage_handshake(self, operator: Operator, source: Source) -> DamagedSession | None:
         """Damage an ``initialize`` where only that fits; the damaged one precedes the good one."""
@@ -126,7 +133,10 @@ class GoodSession:
     def _each_target(self) -> Iterator[Frame]:
         """Yield the targets of earlier attempts, then new ones."""
         yield from self._targets
-        for target in self._more:
+        for plain in self._more:
+            target = plain
+            if self.variation is not None:
+                target = replace(plain, raw=vary_message(self.variation, plain.raw))
             self._targets.append(target)
             yield target
 

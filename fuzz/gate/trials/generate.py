@@ -34,8 +34,6 @@ from wirefence.strategies.source import RandomSource
 __all__ = ["TrialMaker"]
 
 _PLACES: tuple[Place, ...] = ("before", "within", "after")
-_MOST_SEEDS = 16
-"""Seeds that are tried for damage that a lenient parser could still execute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +44,8 @@ class TrialMaker:
     wording: ToolWording
     version: Version
     seed: int = 0
+    varied: bool = False
+    """Whether the messages that are damaged are spelled in other ways than the plain one."""
     single: set[object] = field(default_factory=set, compare=False, repr=False)
     """Operators, places and versions that have only one result, whatever the seed."""
 
@@ -103,8 +103,9 @@ class TrialMaker:
         eof: bool = False,
     ) -> Trial:
         """Reword the frames, add the sentinel, and mark whether a running server can take it."""
-        worded = tuple(replace(f, raw=self.wording.reword_calls(f.raw)) for f in frames)
-        cuts = cuts if sum(len(f.raw) for f in frames) == sum(len(f.raw) for f in worded) else ()
+        worded = tuple([self.wording.reword_frame(frame) for frame in frames])
+        if cuts and sum(len(f.raw) for f in frames) != sum(len(f.raw) for f in worded):
+            cuts = ()
         if not eof:
             worded += (make_ping(self.version, names.request_id("s")),)
         opening = self.make_handshake(names)
@@ -231,14 +232,11 @@ class TrialMaker:
         self, operator: Operator, names: TrialNames, turn: int, place: Place = "after"
     ) -> Trial | None:
         """Return a trial damaged by one operator; ``None`` where it does not fit."""
+        opening, source = tuple(self.make_handshake(names)), self._make_source(operator, turn)
         ground = GoodSession(
-            self.wording, self.version, names, tuple(self.make_handshake(names)), place
+            self.wording, self.version, names, opening, place, source if self.varied else None
         )
-        seeds = (
-            _seed_of(operator.name, self.seed, turn * _MOST_SEEDS + each)
-            for each in range(_MOST_SEEDS)
-        )
-        made = ground.apply_damage(operator, map(RandomSource, seeds), self.single)
+        made = ground.apply_damage(operator, source, self.single)
         if made is None:
             return None
         return self._finish_trial(
@@ -250,6 +248,10 @@ class TrialMaker:
             cuts=made.cuts,
             eof=made.eof,
         )
+
+    def _make_source(self, operator: Operator, turn: int) -> RandomSource:
+        """Return the choices of one operator and turn, equal in every process."""
+        return RandomSource(int.from_bytes(f"{self.seed}:{turn}:{operator.name}".encode(), "big"))
 
     def load_reproducers(self, folder: Path, numbers: Iterator[int]) -> Iterator[Trial]:
         """Yield committed reproducers of servers and gateways, reworded for this server."""
@@ -268,8 +270,3 @@ class TrialMaker:
                 eof=not raw.endswith(b"\n"),
                 number=next(numbers),
             )
-
-
-def _seed_of(name: str, seed: int, turn: int) -> int:
-    """Return the seed of one operator and turn, equal in every process."""
-    return int.from_bytes(f"{seed}:{turn}:{name}".encode(), "big")

@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from wirefence.fuzz.errors import UsageError
 from wirefence.fuzz.gate.records import NominatedTool
 from wirefence.strategies.records import Frame, Version
 
 __all__ = [
+    "COMMON_NUMBER",
     "INITIALIZED",
     "OUR_NUMBER",
     "TOKEN",
@@ -38,8 +39,9 @@ __all__ = [
 
 STATELESS = "2026-07-28"
 INITIALIZED = Frame(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-OUR_NUMBER = 65_535_999_999
-"""The number of requests that belong to no trial, such as a ping for liveness."""
+COMMON_NUMBER, OUR_NUMBER = 65_535_999_998, 65_535_999_999
+"""The number of the names under which equal trials are judged once, and that of requests which
+belong to no trial, such as a ping for liveness."""
 TOKEN = re.compile(rb"wf([0-9a-f]{4}c\d{6})([a-z]+)")
 _STEM = 13
 """Bytes of what all names of a trial begin with."""
@@ -239,6 +241,11 @@ class ToolWording:
             raw = _ACTION.sub(self._server_member, raw)
         called = self.tool if _NAME.fullmatch(self.tool) else _escape_abstract_words(self.tool)
         return _NAME.sub(lambda _: called, raw)
+
+    def reword_frame(self, frame: Frame) -> Frame:
+        """Return a frame with every abstract call in the server's words."""
+        raw = self.reword_calls(frame.raw)
+        return frame if raw is frame.raw else replace(frame, raw=raw)
 
     def _server_arguments(self, nonce: str) -> bytes:
         return self._abstract_arguments(nonce) if self.key else self._fixed_arguments(nonce)

@@ -144,7 +144,7 @@ def _make_later_stages(maker: TrialMaker, numbers: Iterator[int]) -> Iterator[St
         replace(t, warm=False, opening=0) for t in maker.make_damaged(numbers, heavy=True)
     )
     for turn in count(1):
-        again = replace(maker, seed=maker.seed + turn)
+        again = replace(maker, seed=maker.seed + turn, varied=True)
         cold = again.make_damaged_handshakes(numbers, every=_COLD_TURNS, first=turn % _COLD_TURNS)
         yield Stage(make_warm_trials(maker, turn, numbers), tuple(_by_worth(cold)))
 
@@ -155,7 +155,7 @@ def make_warm_trials(maker: TrialMaker, turn: int, numbers: Iterator[int]) -> It
     A pause within a frame takes as long as a thousand other trials: only the first turn has pauses.
     """
     for part in range(_WARM_TURNS):
-        again = replace(maker, seed=maker.seed + turn * _WARM_TURNS + part)
+        again = replace(maker, seed=maker.seed + turn * _WARM_TURNS + part, varied=True)
         for trial in again.make_damaged(numbers):
             if trial.warm and not (part and trial.case.cuts):
                 yield trial
