@@ -279,10 +279,7 @@ def _start_warm_server(session: _Session) -> Iterator[WarmServer | None]:
     # Importing the gate is slow, and only servers need it.
     from wirefence.fuzz.crashes.warm_server import WarmServer  # noqa: PLC0415
 
-    def shows(found: Finding) -> bool:
-        return found.signature == wanted.signature
-
-    with WarmServer(subject, wanted.oracle, shows) as living:
+    with WarmServer(subject, wanted) as living:
         session.executions += 1
         (likely,) = living.screen_cases([session.best], session.best)
         yield living if likely else None

@@ -12,7 +12,7 @@ import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import Self
 
@@ -21,7 +21,7 @@ from wirefence.fuzz.gate.records import Facts, Options, Trial
 from wirefence.fuzz.gate.server.discovery import discover_server
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
-from wirefence.fuzz.gate.server.verdicts import judge_trial
+from wirefence.fuzz.gate.server.verdicts import find_showing
 from wirefence.fuzz.gate.trials.messages import STATELESS, rename_tokens, tokens_in
 from wirefence.fuzz.store.store import case_from_bytes
 from wirefence.oracles.records import Finding, Judgement
@@ -43,21 +43,20 @@ class WarmServer:
     """A server under ``subject`` that screens cases for one finding. Close it, or use it as a
     context.
 
-    ``wanted`` is the test for the finding, of oracle ``oracle``. Raises TargetError if the server
-    cannot be started.
+    Raises TargetError if the server cannot be started.
     """
 
-    def __init__(self, subject: Subject, oracle: str, wanted: Callable[[Finding], bool]) -> None:
+    def __init__(self, subject: Subject, finding: Finding) -> None:
         assert subject.launch is not None
         options = Options.from_settings(
             dict(subject.options), label=subject.target.partition("/")[0]
         )
-        self._profile, self._wanted = options.profile, wanted
+        self._profile, self._signature = options.profile, finding.signature
         self._numbers = count(1)
         self._lab = FreshServers(subject.launch, options)
         self._facts: Facts | None = None
         self._warm: PipelinedServer | None = None
-        if oracle not in _SPOILING:
+        if finding.oracle not in _SPOILING:
             self._start_server()
 
     def _start_server(self) -> None:
@@ -111,14 +110,12 @@ class WarmServer:
     ) -> list[bool | None]:
         made = [self._make_trial(case, facts) for case in cases]
         asked = [each for each in made if each is not None]
-        late = lambda: time.monotonic() > latest  # noqa: E731
         # A case without our tokens cannot be attributed among others, so it is sent alone.
         together = [asked] if all(map(_has_tokens, asked)) else [[each] for each in asked]
         shown = {
-            prepared.trial.number
+            number
             for some in together
-            for prepared, seen in warm.screen_trials(some, late, hasty=True)
-            if any(self._wanted(each) for each in judge_trial(prepared, seen, facts))
+            for number in find_showing(warm, facts, some, self._signature, latest)
         }
         return [None if each is None else each.trial.number in shown for each in made]
 

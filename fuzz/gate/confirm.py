@@ -21,7 +21,7 @@ from wirefence.fuzz.gate.server.fresh import (
 )
 from wirefence.fuzz.gate.server.history import join_history
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
-from wirefence.fuzz.gate.server.verdicts import judge_trial
+from wirefence.fuzz.gate.server.verdicts import find_showing, judge_trial
 from wirefence.fuzz.gate.trials.messages import rename_tokens
 from wirefence.fuzz.shrink.deviation_guard import DeviationGuard
 from wirefence.fuzz.shrink.shrinker import shrink_input
@@ -215,12 +215,7 @@ class Confirmer:
             self._make_trial(trial, case.data, self.number()) if case.data.endswith(b"\n") else None
             for case in cases  # without its LF it would join the next trial
         ]
-        late = lambda: time.monotonic() > deadline  # noqa: E731
-        shown = {
-            prepared.trial.number
-            for prepared, seen in self.pipelined.screen_trials(filter(None, made), late, hasty=True)
-            if _has_signature(judge_trial(prepared, seen, self.facts), signature)
-        }
+        shown = find_showing(self.pipelined, self.facts, filter(None, made), signature, deadline)
         return [each is not None and each.trial.number in shown for each in made]
 
     def _keeps_in_fresh_process(self, trial: Trial, case: Case, signature: str) -> bool:

@@ -100,6 +100,10 @@ class Open:
         self.closed += 1
 
 
+def finding_of(oracle: str) -> Finding:
+    return make_finding(oracle, "rule", "server", "none", "")
+
+
 def asked(monkeypatch: pytest.MonkeyPatch, *answers: list[bool] | TargetError) -> tuple[Any, Open]:
     left = list(answers)
 
@@ -110,7 +114,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, *answers: list[bool] | TargetError) -
         return said
 
     subject = Subject("server", Launch(("no-such-command",)), options=OPTIONS)
-    made: Any = WarmServer(subject, "liveness", lambda _: True)
+    made: Any = WarmServer(subject, finding_of("liveness"))
     made._warm, made._facts = warm, _ = Open(), object()
     monkeypatch.setattr(WarmServer, "_screen_trials", answer)
     return made, warm
@@ -135,10 +139,10 @@ def test_a_server_that_does_not_come_back_and_one_out_of_time_say_nothing(monkey
 def test_findings_that_end_or_spoil_a_server_are_not_asked_about():
     subject = Subject("server", Launch(("no-such-command",)), options=OPTIONS)
     for oracle in ("liveness", "session"):
-        with WarmServer(subject, oracle, lambda _: True) as living:
+        with WarmServer(subject, finding_of(oracle)) as living:
             assert living.screen_cases([CASE], CASE) == [None]
     with pytest.raises(TargetError):
-        WarmServer(subject, "reply", lambda _: True)
+        WarmServer(subject, finding_of("reply"))
 
 
 def test_numbers_for_ids_are_made_new_and_stay_equal_where_they_were():

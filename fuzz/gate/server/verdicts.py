@@ -5,20 +5,22 @@ Both verdicts come from the oracles, which judge the evidence that :mod:`.eviden
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from wirefence.fuzz.gate.records import Facts, Observation
 from wirefence.fuzz.gate.server.evidence import build_evidence, list_unnamed_acts
 from wirefence.fuzz.gate.server.fresh import PreparedTrial
+from wirefence.fuzz.gate.server.pipelined import PipelinedServer
 from wirefence.oracles.effects import check_acts
 from wirefence.oracles.records import Finding
 from wirefence.oracles.replies import UNUSABLE
 from wirefence.oracles.session_findings import judge_evidence
 from wirefence.targets.effects.counting import Kind
 
-__all__ = ["ACTING", "has_acted", "is_usable", "judge_trial"]
+__all__ = ["ACTING", "find_showing", "has_acted", "is_usable", "judge_trial"]
 
 ACTING = (
     *("act-rejected", "act-unauthorized", "act-after-close", "act-twice"),
@@ -56,3 +58,23 @@ def judge_trial(
         acts = list_unnamed_acts(seen, control, most or Counter(), first)
         found += check_acts(replace(evidence, acts=acts, owed=()))
     return list({each.signature: each for each in found}.values())
+
+
+def find_showing(
+    server: PipelinedServer,
+    facts: Facts,
+    forms: Iterable[PreparedTrial],
+    signature: str,
+    deadline: float,
+) -> set[int]:
+    """Return the numbers of the forms of one trial with which a running server shows a finding.
+
+    The answer is a screen for shrinking and no verdict: a form that must be sent to a fresh process
+    may show it there and not here. Nothing is sent after ``deadline`` (by ``time.monotonic``).
+    """
+    screened = server.screen_trials(forms, lambda: time.monotonic() > deadline, hasty=True)
+    return {
+        form.trial.number
+        for form, seen in screened
+        if any(each.signature == signature for each in judge_trial(form, seen, facts))
+    }
