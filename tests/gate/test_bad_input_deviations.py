@@ -58,12 +58,16 @@ HANDSHAKES: dict[str, str] = {
 }
 
 
-def make_trials(version: Version) -> Iterator[Trial]:
+def make_maker(version: Version) -> TrialMaker:
     facts = Facts(
         "s", "s", "1", version, (version,), ("record",), NOMINEE, None,
         declared=False, policy="continue", startup=0.1, peak_bytes=0,
     )  # fmt: skip
-    maker, numbers = TrialMaker(facts, ToolWording.of(NOMINEE), version), count(1)
+    return TrialMaker(facts, ToolWording.of(NOMINEE), version)
+
+
+def make_trials(version: Version) -> Iterator[Trial]:
+    maker, numbers = make_maker(version), count(1)
     yield from maker.make_ugly(numbers)
     yield from maker.make_dangerous(numbers)
     yield from maker.make_rejected_handshakes(numbers)
