@@ -147,8 +147,11 @@ class Evidence:
     _deviations: dict[object, str] = field(default_factory=dict, compare=False, repr=False)
 
     def deviation_of(self, frame: FrameVerdict | None) -> str:
-        """Return what is wrong with a frame; of one after the close, with what closed it."""
-        if frame is None:
+        """Return what is wrong with a frame; of one after the close, with what closed it.
+
+        Nothing is wrong with a frame whose rule is waived.
+        """
+        if frame is None or frame.rule in self.waived:
             return NONE
         if frame.rule == "life-closed":
             return self.deviation_of(next((each for each in self.frames if each.closes), None))

@@ -6,7 +6,7 @@ honest server may answer out of order; what remains unmatched was said to nobody
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from wirefence.oracles.evidence import (
     Answer,
@@ -66,7 +66,7 @@ def _check_owed(evidence: Evidence, owed: Owed) -> Iterator[Finding]:
         text = f"{len(owed.replies)} replies to id {describe_value(owed.name)}"
         raw = owed.replies[1].line
         yield evidence.make_finding("reply", "reply-twice", owed.frame, text, raw)
-    elif several and owed.shared is not None and _count_results(owed.replies) > 1:
+    elif several and owed.shared is not None and _are_both_processed(evidence, owed):
         yield _charge_processed(evidence, owed.shared, owed.replies[-1])
     # The error for a rejected frame may carry the same id and come first.
     tried = owed.replies if owed.shared is not None else owed.replies[:1]
@@ -82,9 +82,15 @@ def _answers_shared(evidence: Evidence, owed: Owed) -> bool:
     return len(owed.replies) == 1 and not owed.replies[0].verdict.is_result
 
 
-def _count_results(replies: Iterable[Reply]) -> int:
-    """Count the results that differ: a target that answers everything twice repeats itself."""
-    return len({each.line for each in replies if each.verdict.is_result})
+def _are_both_processed(evidence: Evidence, owed: Owed) -> bool:
+    """Whether a rejected frame got a result as well as the good request with its id.
+
+    Equal results say so only if nothing else is answered twice: a target may repeat itself.
+    """
+    results = [each.line for each in owed.replies if each.verdict.is_result]
+    others = [each for each in evidence.owed if each.name != owed.name and each.replies]
+    repeats = not others or any(len(each.replies) > 1 for each in others)
+    return len(set(results)) > 1 or (len(results) > 1 and not repeats)
 
 
 def _check_missing(evidence: Evidence, owed: Owed) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from tests.gate.paper import CALLED, HELLO, Paper, ident, line, request
 from wirefence.fuzz.gate.records import Observation
 from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
 from wirefence.strategies.records import Frame
+from wirefence.targets.effects.records import Observed
 
 ERROR = {"code": -32000, "message": "no"}
 TRACE = "Traceback (most recent call last):\n  File"
@@ -189,3 +190,52 @@ def test_the_error_for_a_rejected_frame_with_the_id_of_a_good_call_is_no_change_
     assert shared.shows(served, control) == set()
     lost = Observation(shared.lines(p=refused))
     assert shared.shows(lost, control) == {"session-state|rpc-version:string"}
+
+
+def test_a_call_has_acted_twice_where_all_its_effects_come_twice(good):
+    """A server that rewrites one file at each call has some writes more or fewer each time."""
+    control = Observation(good.lines(), effects=(good.acted(),) * 69)
+    assert good.shows(Observation(good.lines(), effects=(good.acted(),) * 73), control) == set()
+    assert good.shows(Observation(good.lines(), effects=(good.acted(),) * 138), control) == {
+        "act-twice:write|none"
+    }
+
+
+def test_of_several_rejected_frames_a_call_is_charged_with_a_nameless_effect(bench):
+    made = bench()
+    paper = Paper.of(made, made.trial("gate-trailing-brace", "before"))
+    silent = Observation(paper.lines(), effects=(paper.acted(),), fresh=True)
+    strange = Observed("files", "rename", b"acts/other")
+    assert paper.shows(silent, silent) == set()
+    acted = replace(silent, effects=(paper.acted(), strange))
+    # Without a word on the initialize before, the server may have taken that one.
+    assert paper.shows(acted, silent) == set()
+    refused = line(None, error={"code": -32700, "message": "no"})
+    acted = replace(acted, lines=paper.lines(refused, refused))
+    assert paper.shows(acted, silent) == {"act-unfounded:rename|life-not-initialized:request"}
+
+
+def test_nothing_is_said_to_be_wrong_with_arguments_that_the_judge_cannot_read(good):
+    """The tool's schema is richer than the judge's, so what is missing is missing anyway."""
+    frames = good.trial.case.frames
+    richer = Frame(frames[2].raw.replace(b'"arguments":{', b'"arguments":{"tags":[],'))
+    case = replace(good.trial.case, frames=(*frames[:2], richer, *frames[3:]))
+    paper = replace(good, trial=replace(good.trial, case=case))
+    seen, control = Observation(paper.lines(without="p")), Observation(good.lines())
+    assert paper.shows(seen) == {"reply-missing|tool-unknown-argument:other"}
+    unread = replace(paper, facts=replace(paper.facts, declared=False))
+    assert unread.shows(seen) == {"reply-missing|none"}
+    idle = replace(control, effects=(good.acted(),))
+    assert "act-missing|none" in unread.shows(Observation(paper.lines()), idle)
+
+
+def test_an_id_that_is_used_again_is_found_though_both_results_are_equal(bench):
+    made = bench()
+    paper = Paper.of(made, made.trial("id-in-flight"))
+    again = line(ident(paper.number, "t"), result=CALLED)
+    usual = paper.lines(again)
+    assert paper.shows(Observation(usual)) == set()
+    assert paper.shows(Observation((*usual, again))) == {"act-rejected|life-id-reuse:request"}
+    # A target that repeats each reply says nothing of one.
+    twice = paper.shows(Observation(usual * 2))
+    assert "act-rejected|life-id-reuse:request" not in twice

@@ -26,6 +26,8 @@ __all__ = ["Told", "rewritten", "told"]
 
 _STAMP = re.compile(rb"wf[0-9a-f]{4}c\d{6}")
 _EFFECT = re.compile(r"^! (\w+) (\w+) (.*)$", re.MULTILINE)
+_REPLY = re.compile(r"a result|a reply|\S+ breaks \S+: expected an error")
+"""Summaries of findings that a reply shows."""
 _LONG = 400
 _CLASSIC = tuple(name for name, _ in UGLY)
 
@@ -119,7 +121,7 @@ def _roles(raw: bytes) -> set[bytes]:
 
 def _witnesses(found: Mapping[str, Any], sent: bytes) -> Iterable[str]:
     """Who saw it: the reply, and each recorder that saw the name of the bad frame."""
-    if found["offending_hex"] and re.match(r"a result|a reply|tools/call was", found["summary"]):
+    if found["offending_hex"] and _REPLY.match(found["summary"]):
         yield "reply"
     if found["oracle"] != "non-action":
         return  # nothing was done that a recorder could have seen

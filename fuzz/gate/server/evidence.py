@@ -207,7 +207,7 @@ class _Builder:
                 token,
             )
             for (token, recorder, kind), count in self.done.items()
-            if token.endswith(b"p") and count > usual.get((recorder, kind), count)
+            if token.endswith(b"p") and count >= 2 * usual.get((recorder, kind), count)
         ]
 
     def _find_missing(self, name: bytes) -> str:

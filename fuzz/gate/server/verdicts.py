@@ -54,8 +54,11 @@ def judge_trial(
     evidence = build_evidence(prepared, seen, facts, control)
     found = judge_evidence(evidence)
     if control and seen.fresh and not has_acted(found):
-        first = next(iter(evidence.list_rejected()), None)
-        acts = list_unnamed_acts(seen, control, most or Counter(), first)
+        rejected = evidence.list_rejected()
+        # Of several, a call is the likeliest to act.
+        calls = [frame for frame in rejected if frame.method == "tools/call"]
+        owner = next(iter(calls or rejected), None)
+        acts = list_unnamed_acts(seen, control, most or Counter(), owner)
         found += check_acts(replace(evidence, acts=acts, owed=()))
     return list({each.signature: each for each in found}.values())
 
