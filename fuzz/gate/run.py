@@ -36,10 +36,11 @@ from wirefence.fuzz.gate.report.signs import explain_signs
 from wirefence.fuzz.gate.server.controls import Controls
 from wirefence.fuzz.gate.server.discovery import discover_server
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
+from wirefence.fuzz.gate.server.known_sessions import KnownSessions
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
 from wirefence.fuzz.gate.server.smoke import check_end_of_stdin, prepare_crowd
 from wirefence.fuzz.gate.server.startup import StartupFinding, StartupRunner
-from wirefence.fuzz.gate.server.verdicts import has_acted, is_usable, judge_trial
+from wirefence.fuzz.gate.server.verdicts import has_acted, is_usable
 from wirefence.fuzz.gate.triage import COUNTED, Triage
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import ToolWording
@@ -303,9 +304,10 @@ class _GateRun:
             left.discard(None)
 
         late = partial(self._is_budget_spent, share)
+        known = KnownSessions(self.facts, self.base)
         for prepared, seen in self.pipelined.screen_trials(prepare_all(), late):
             left.discard(prepared.trial.number)
-            findings = judge_trial(prepared, seen, self.facts, self.base)
+            findings = known.judge_trial(prepared, seen)
             # A pipelined server cannot tell how often a file changed between two checks.
             certain = [c for c in findings if c.rule not in COUNTED]
             self._count_trial(prepared, certain)

@@ -21,9 +21,9 @@ from scripts.bench.gate_peer import PEER, calls_per_second
 from wirefence.fuzz.gate.records import Facts, NominatedTool, Options, Trial
 from wirefence.fuzz.gate.server.discovery import discover_server
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
+from wirefence.fuzz.gate.server.known_sessions import KnownSessions
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
 from wirefence.fuzz.gate.server.trial_payload import TrialPayload
-from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import (
     INITIALIZED,
@@ -201,8 +201,9 @@ def _make_ahead(maker: TrialMaker, facts: Facts) -> list[tuple[PreparedTrial, Tr
 
 
 def _list_trials(maker: TrialMaker, numbers: Iterator[int]) -> Iterator[Trial]:
+    """Yield later rounds of trials; those with pauses, which only the first has, wait and idle."""
     for turn in count(1):
-        yield from make_warm_trials(maker, turn, numbers)
+        yield from (each for each in make_warm_trials(maker, turn, numbers) if not each.case.cuts)
 
 
 def _rename_payload(payload: TrialPayload, number: int) -> TrialPayload:
@@ -285,6 +286,7 @@ def _measure_judged(
 ) -> None:
     """Measure frames per second and processor time with the judge; keep the best in ``rates``."""
     warm, contract = PipelinedServer(fresh_servers, facts), facts.make_contract("strict")
+    known = KnownSessions(facts, None)
     frames, sent = 0, list[bytes]()
     try:
         pid = warm.ensure_running()
@@ -292,7 +294,7 @@ def _measure_judged(
         late = began + _LONGEST
         made = (prepare_trial(trial, contract) for trial in _list_trials(maker, count(1)))
         for prepared, seen in warm.screen_trials(made, lambda: time.monotonic() > late):
-            judge_trial(prepared, seen, facts)
+            known.judge_trial(prepared, seen)
             frames += _count_frames(prepared)
             sent.append(prepared.trial.case.data)
         seconds = time.monotonic() - began

@@ -18,13 +18,22 @@ from wirefence.strategies.damage import Operator, Scene
 from wirefence.strategies.records import Frame, Version
 from wirefence.strategies.source import Source
 
-__all__ = ["DamagedSession", "GoodSession", "is_tempting"]
+__all__ = ["DamagedSession", "GoodSession", "Learned", "is_tempting"]
 
 _MOST_ATTEMPTS = 16
 """Attempts at damage that a lenient parser could still execute."""
 _SAME_RESULTS = 3
 """Attempts with one result after which an operator counts as having only one."""
 _FRAME_INDEX: Mapping[str, int] = {"before": 0, "within": 1}
+_OTHERS = (
+    b'"id":IDENT,"method":"tools/list","params":{"cursor":""}',
+    b'"method":"notifications/cancelled","params":{"requestId":"none","reason":"x"}',
+    b'"method":"notifications/progress","params":{"progressToken":"none","progress":1,"total":2}',
+    b'"id":"none","result":{}',
+    b'"id":"none","error":{"code":-32603,"message":"none"}',
+    b'"method":"example.com/note","params":{"_meta":{}}',
+)
+"""Good messages for damage that fits no call."""
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _METHODS = ("initialize", "ping", "tools/list", "server/discover")
 _LENIENT = json.JSONDecoder(strict=False)
@@ -38,6 +47,19 @@ class DamagedSession:
     place: Place
     cuts: tuple[int, ...] = ()
     eof: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What earlier damage of a run showed, by operator, place and version.
+
+    ``settled`` holds those of which further attempts are no better: they have only one result,
+    whatever the choices, or none of many could still be executed. ``fitting`` says which of the
+    good messages an operator fits.
+    """
+
+    settled: set[object] = field(default_factory=set)
+    fitting: dict[object, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -54,29 +76,27 @@ class GoodSession:
     place: Place = "after"
     variation: Source | None = None
     probe: Frame = field(init=False)
-    _targets: list[Frame] = field(init=False, default_factory=list)
-    _more: Iterator[Frame] = field(init=False)
+    _targets: dict[int, Frame] = field(init=False, default_factory=dict)
     _good: set[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         self.probe = self._make_call("p")
-        self._more = self._every_target()
         self._good = {frame.raw for frame in (*self.opening, self.probe)}
 
     def apply_damage(
-        self, operator: Operator, source: Source, single: set[object]
+        self, operator: Operator, source: Source, learned: Learned
     ) -> DamagedSession | None:
         """Return the first damage that a lenient parser could still execute, else the first of all.
 
-        ``single`` holds what has only one result in this run; a combination of operator, place and
-        version that is found to be such is added. ``None`` where the operator does not fit.
+        What is found out on the way is added to ``learned``. ``None`` where the operator does not
+        fit.
         """
         key = operator.name, self.place, self.version
         first: DamagedSession | None = None
         seen: set[bytes] = set()
         for attempt in range(_MOST_ATTEMPTS):
-            made = self._damage_once(operator, source)
-            if made is None or key in single:
+            made = self._damage_once(operator, source, learned.fitting)
+            if made is None or key in learned.settled:
                 return first or made
             strange = self._join_changed_frames(made.frames)
             if strange not in seen and is_tempting(strange, self.wording):
@@ -84,19 +104,24 @@ class GoodSession:
             first = first or made
             seen.add(strange)
             if attempt == _SAME_RESULTS and len(seen) == 1:
-                single.add(key)
                 break
+        learned.settled.add(key)
         return first
 
-    def _damage_once(self, operator: Operator, source: Source) -> DamagedSession | None:
+    def _damage_once(
+        self, operator: Operator, source: Source, fitting: dict[object, int]
+    ) -> DamagedSession | None:
         at = _FRAME_INDEX.get(self.place, len(self.opening))
-        for target in self._each_target():
+        key = operator.name, self.place, self.version
+        for index in _list_indexes(fitting.get(key, 0)):
+            target = self._targets.get(index) or self._add_target(index)
             good = self._reword_for(operator, target)
             frames = (*self.opening[:at], good, *self.opening[at:], self.probe)
             if operator.family == "chunking":  # pauses are offsets into what is sent
                 frames = tuple(map(self.wording.reword_frame, frames))
             made = operator.apply(source, Scene(frames, at, self.version))
             if made is not None:
+                fitting[key] = index
                 eof = operator.name.endswith("-eof")
                 return DamagedSession(made.frames, "end" if eof else self.place, made.cuts, eof)
         return self._damage_handshake(operator, source) if self.place == "after" else None
@@ -130,31 +155,25 @@ class GoodSession:
             self.version, names.request_id(role), names.action_name(role), meta
         )
 
-    def _each_target(self) -> Iterator[Frame]:
-        """Yield the targets of earlier attempts, then new ones."""
-        yield from self._targets
-        for plain in self._more:
-            target = plain
-            if self.variation is not None:
-                target = replace(plain, raw=vary_message(self.variation, plain.raw))
-            self._targets.append(target)
-            yield target
+    def _add_target(self, index: int) -> Frame:
+        """Make the good message number ``index`` that damage may fit, calls first."""
+        action = self.names.action_name("t")
+        if index < 2:
+            meta = b'"progressToken":"%b"' % action.encode() if index else b""
+            target = self._make_call("t", meta)
+        else:
+            text = _OTHERS[index - 2].replace(b"IDENT", self.names.request_id("t"))
+            target = Frame(b'{"jsonrpc":"2.0",%b}\n' % text, action)
+        if self.variation is not None:
+            target = replace(target, raw=vary_message(self.variation, target.raw))
+        self._targets[index] = target
+        return target
 
-    def _every_target(self) -> Iterator[Frame]:
-        """Yield frames to damage, calls first: operators fit only some frames."""
-        action, ident = self.names.action_name("t").encode(), self.names.request_id("t")
-        yield self._make_call("t")
-        yield self._make_call("t", b'"progressToken":"%b"' % action)
-        for text in (
-            b'"id":%b,"method":"tools/list","params":{"cursor":""}' % ident,
-            b'"method":"notifications/cancelled","params":{"requestId":"none","reason":"x"}',
-            b'"method":"notifications/progress","params":'
-            b'{"progressToken":"none","progress":1,"total":2}',
-            b'"id":"none","result":{}',
-            b'"id":"none","error":{"code":-32603,"message":"none"}',
-            b'"method":"example.com/note","params":{"_meta":{}}',
-        ):
-            yield Frame(b'{"jsonrpc":"2.0",%b}\n' % text, self.names.action_name("t"))
+
+def _list_indexes(first: int) -> Iterator[int]:
+    """Yield the numbers of all good messages that damage may fit, the likeliest first."""
+    yield first
+    yield from (index for index in range(2 + len(_OTHERS)) if index != first)
 
 
 def is_tempting(data: bytes, wording: ToolWording) -> bool:

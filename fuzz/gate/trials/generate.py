@@ -17,7 +17,7 @@ from wirefence.fuzz.gate.trials.bad_inputs import (
     UGLY,
     VERSION_VALUES,
 )
-from wirefence.fuzz.gate.trials.damaged_session import GoodSession
+from wirefence.fuzz.gate.trials.damaged_session import GoodSession, Learned
 from wirefence.fuzz.gate.trials.messages import (
     INITIALIZED,
     STATELESS,
@@ -46,8 +46,7 @@ class TrialMaker:
     seed: int = 0
     varied: bool = False
     """Whether the messages that are damaged are spelled in other ways than the plain one."""
-    single: set[object] = field(default_factory=set, compare=False, repr=False)
-    """Operators, places and versions that have only one result, whatever the seed."""
+    learned: Learned = field(default_factory=Learned, compare=False, repr=False)
 
     @property
     def _has_handshake(self) -> bool:
@@ -236,7 +235,7 @@ class TrialMaker:
         ground = GoodSession(
             self.wording, self.version, names, opening, place, source if self.varied else None
         )
-        made = ground.apply_damage(operator, source, self.single)
+        made = ground.apply_damage(operator, source, self.learned)
         if made is None:
             return None
         return self._finish_trial(
