@@ -40,6 +40,7 @@ LONG = (
     "gate/test_gate_versions.py",
     "strategies/test_damage_quality.py",
     "quality/test_mutants.py",
+    "oracles/test_protocol_shapes.py",
 )
 """Files that take longest, longest first: a process that gets one last is alone at the end."""
 
