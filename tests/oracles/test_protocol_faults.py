@@ -68,6 +68,7 @@ PARAMS: list[tuple[Version, str, Any, tuple[Any, ...], str]] = [
     ("2026-07-28", "tools/list", {"_meta": META | {PREFIX + "clientInfo": {"name": "c"}}}, ("_meta", PREFIX + "clientInfo", "version"), "missing"),
     ("2026-07-28", "tools/list", {"_meta": META | {PREFIX + "logLevel": "loud"}}, ("_meta", PREFIX + "logLevel"), "value"),
     ("2026-07-28", "tools/call", {"_meta": META, "name": "x", "inputResponses": {"a": {"action": "maybe"}}}, ("inputResponses", "a", "action"), "value"),
+    ("2026-07-28", "tools/call", {"_meta": META, "name": "x", "inputResponses": {"a": {"action": "accept", "content": {"b": {}}}}}, ("inputResponses", "a", "content", "b"), "type"),
     ("2026-07-28", "subscriptions/listen", {"_meta": META, "notifications": {"resourceSubscriptions": [1]}}, ("notifications", "resourceSubscriptions", 0), "type"),
 ]  # fmt: skip
 
@@ -219,6 +220,24 @@ def test_what_is_deep_is_not_walked() -> None:
     assert find_result_fault("2025-11-25", "tools/call", result) == (("content", 0), "type")
 
 
+@pytest.mark.parametrize(
+    ("notation", "value", "fault"),
+    [
+        ("'a' | string", "b", None),
+        ("'a' | integer", "b", ((), "value")),
+        ("'a' | integer", 1.0, ((), "type")),
+        ({"&": ["string | integer", "string"]}, 1, ((), "type")),
+        ({"x": "any"}, {}, (("x",), "missing")),
+        ({"x?": "any", "*": "integer"}, {"x": "", "y": ""}, (("y",), "type")),
+        (["any", "1.."], [], ((), "value")),
+        ({"|": [["integer"], {"x": "null"}]}, {"x": 1}, (("x",), "type")),
+        ({"|": [{"x": "integer"}, {"y": "integer"}]}, {"y": ""}, (("y",), "type")),
+    ],
+)
+def test_notations(notation: Any, value: Any, fault: Any) -> None:
+    assert ShapeCompiler({}).compile_shape(notation).find_fault(value) == fault
+
+
 def test_a_definition_that_holds_itself_is_refused() -> None:
     compiler = ShapeCompiler({"A": {"b?": ["B"]}, "B": "A | string"})
     with pytest.raises(ValueError, match="A holds itself"):
@@ -239,6 +258,7 @@ GOOD: dict[str, list[str]] = {
     "uri": [
         *("a:", "a:b", "file:///a", "urn:x:1", "http://u:p@h:80/a;b?c=d#e", "mailto:a@b.c"),
         *("http://[::1]:8080/", "data:image/png;base64,AA==", "a+b-c.1:%20", "http://", "a:/"),
+        *("http://h:", "http://h:/", "a://h/@:", "a:@:/", "a:?/?#/?"),
     ],
     "byte": ["", "AA==", "AAA=", "AAAA", "AB==", "+/+/"],
     "uri-template": [

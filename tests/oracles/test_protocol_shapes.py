@@ -262,6 +262,14 @@ def test_what_a_table_cannot_say_is_refused(shared: Path, named: str) -> None:
         protocol_table.make_table("2025-11-25", schema)
 
 
+def test_a_result_that_its_side_does_not_send_is_refused(shared: Path) -> None:
+    schema = json.loads(json.dumps(schema_of(shared, "2025-11-25")))
+    listed = definitions_of(schema)["ServerResult"]["anyOf"]
+    listed.remove({"$ref": "#/$defs/CallToolResult"})
+    with pytest.raises(protocol_table.UnknownConstructError, match="ServerResult does not list"):
+        protocol_table.make_table("2025-11-25", schema)
+
+
 def test_a_correction_is_for_what_the_schema_says_now(shared: Path) -> None:
     schema = json.loads(json.dumps(schema_of(shared, "2026-07-28")))
     definitions_of(schema)["JSONValue"] = {"type": ["string", "number"]}
