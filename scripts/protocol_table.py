@@ -1,4 +1,4 @@
-"""Write the tables of the protocol's shapes, ``oracles/protocol/VERSION.json``.
+"""Write the tables of the protocol's shapes, ``oracles/protocol/VERSION.json`` and ``traits.json``.
 
 ``python -m scripts.protocol_table``, from a checkout, reads ``mcp/VERSION/schema.json`` of each
 version below ``$WIREFENCE_SHARED``, else below ``../shared``. With ``--check`` it writes nothing
@@ -18,6 +18,7 @@ from typing import Any
 
 import click
 
+from scripts.protocol_traits import write_traits
 from wirefence.oracles.protocol.formats import FORMATS
 from wirefence.oracles.protocol.shapes import Notation
 
@@ -359,15 +360,15 @@ def main(check: bool) -> None:
     schemas = sorted(shared.glob("mcp/*/schema.json"))
     if not schemas:
         raise click.ClickException(f"no schemas in {shared / 'mcp'}; set WIREFENCE_SHARED")
+    tables = {p.parent.name: make_table(p.parent.name, json.loads(p.read_bytes())) for p in schemas}
+    texts = {version: write_table(table) for version, table in tables.items()}
     differ = []
-    for path in schemas:
-        version = path.parent.name
-        text = write_table(make_table(version, json.loads(path.read_bytes())))
-        table = TABLES / f"{version}.json"
-        if not table.exists() or table.read_text(encoding="utf-8") != text:
-            differ.append(version)
+    for name, text in {**texts, "traits": write_traits(tables)}.items():
+        path = TABLES / f"{name}.json"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            differ.append(name)
             if not check:
-                table.write_text(text, encoding="utf-8")
+                path.write_text(text, encoding="utf-8")
     if differ:
         print(("differs: " if check else "written: ") + ", ".join(differ))
     raise SystemExit(1 if check and differ else 0)

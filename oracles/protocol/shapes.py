@@ -26,14 +26,19 @@ from typing import Any, Literal, NamedTuple
 from wirefence.oracles.document import LongInteger
 from wirefence.oracles.protocol.formats import FORMATS
 
-__all__ = ["Find", "Notation", "Shape", "ShapeCompiler", "ShapeFault"]
+__all__ = ["ANY_NAME", "Find", "Notation", "Shape", "ShapeCompiler", "ShapeFault"]
+
+
+ANY_NAME = "*"
+"""Stands in a place for the name of a member that no table names."""
 
 
 class ShapeFault(NamedTuple):
     """Where a value differs from its shape, and how.
 
-    ``place`` holds member names and indices, from the params or result down. A ``value`` has the
-    right type, but is not among those allowed, or out of bounds.
+    ``place`` holds member names and indices, from the params or result down, and
+    :data:`ANY_NAME` for a name of the sender's choice. A ``value`` has the right type, but is not
+    among those allowed, or out of bounds.
     """
 
     place: tuple[str | int, ...]
@@ -222,7 +227,7 @@ def _find_among_others(
     for name, item in value.items():
         fault = None if name in named else rest.find_fault(item)
         if fault is not None:
-            return ShapeFault((name, *fault.place), fault.kind)
+            return ShapeFault((ANY_NAME, *fault.place), fault.kind)
     return None
 
 
