@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wirefence.oracles.protocol.traits import KINDS, list_traits
 from wirefence.oracles.rules import BY_ID
 from wirefence.oracles.traits import TRAITS
 
@@ -81,23 +82,6 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("rpc-result", "message", "error", "an error whose message is no string"),
     ("mcp-kind", "no-id", "no-id", "a method of requests, without id"),
     ("mcp-kind", "id", "id", "a method of notifications, with an id"),
-    ("mcp-meta", "object", "object", "_meta that is no object"),
-    ("mcp-meta", "progress-token", "progress-token", "a progress token that is neither string nor integer"),
-    ("mcp-meta", "version", "version", "no protocol version in _meta, or another type"),
-    ("mcp-meta", "capabilities", "capabilities", "no capabilities in _meta, or another type"),
-    ("mcp-meta", "client-info", "client-info", "client information in _meta without name or version"),
-    ("mcp-params", "version", "version", "initialize without a version that is a string"),
-    ("mcp-params", "capabilities", "capabilities", "initialize without capabilities that are an object"),
-    ("mcp-params", "client-info", "client-info", "initialize without name and version of the client"),
-    ("mcp-params", "cursor", "cursor", "a cursor that is no string"),
-    ("mcp-params", "name", "name", "a call without a name that is a string"),
-    ("mcp-params", "arguments", "arguments", "arguments that are no object"),
-    ("mcp-params", "task", "task", "a task that is no object"),
-    ("mcp-params", "request-id", "request-id", "a cancellation without a request id"),
-    ("mcp-params", "reason", "reason", "a reason that is no string"),
-    ("mcp-params", "progress-token", "progress-token", "progress without a token"),
-    ("mcp-params", "progress", "progress", "progress that is no number"),
-    ("mcp-params", "total", "total", "a total that is no number"),
     ("mcp-unknown-param", "other-case", "", "a param of tools/call in other letters"),
     ("mcp-unknown-param", "other", "", "a param that tools/call does not know"),
     ("life-not-initialized", "request", "", "a request before initialize"),
@@ -169,6 +153,13 @@ def _name_leniency(rule: str, trait: str) -> str:
     return f"{rule}:{_ALIKE.get(trait, trait if group == 'syntax' else group)}"
 
 
+def _describe_trait(trait: str) -> str:
+    """Return a trait of the protocol's shapes in words."""
+    *names, kind = trait.split("-")
+    place = " in ".join(reversed(names)) or "the whole"
+    return f"{place} {KINDS[kind]}"
+
+
 def _list_deviations() -> list[Deviation]:
     found = [
         Deviation(f"{rule}:{name}", _name_leniency(rule, name), TRAITS[name].meaning)
@@ -178,6 +169,12 @@ def _list_deviations() -> list[Deviation]:
     found += [
         Deviation(f"{rule}:{name}", f"{rule}:{group}" if group else rule, meaning)
         for rule, name, group, meaning in _TABLE
+    ]
+    found += [
+        Deviation(f"{rule}:{trait}", f"{rule}:{member}" if member else rule, _describe_trait(trait))
+        for rule in ("mcp-meta", "mcp-params")
+        for member, traits in list_traits()[rule].items()
+        for trait in traits
     ]
     order = list(BY_ID)
     return sorted(found, key=lambda each: order.index(each.name.partition(":")[0]))

@@ -6,16 +6,13 @@ values, and the id by its spelling, since readers differ on both.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from wirefence.oracles.document import LongInteger, judge_document
-from wirefence.oracles.methods import (
-    CLIENT_NOTIFICATIONS,
-    CLIENT_REQUESTS,
-    SERVED,
-    SERVER_NOTIFICATIONS,
-    SERVER_REQUESTS,
-)
+from wirefence.oracles.methods import SERVED
+from wirefence.oracles.protocol import find_params_fault, list_methods
+from wirefence.oracles.protocol.traits import name_trait
 from wirefence.oracles.records import Kind, Verdict
 from wirefence.strategies.contract import Contract, Profile
 from wirefence.strategies.records import Direction, Version
@@ -32,8 +29,7 @@ __all__ = [
 ]
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
-_META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
-_META_CLIENT = "io.modelcontextprotocol/clientInfo"
+_CLIENT: Direction = "client-to-server"
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _CALL_PARAMS = frozenset({"name", "arguments", "_meta"})
 _CALL_EXTRA = {
@@ -144,103 +140,34 @@ def mcp_fault(message: Message, contract: Contract) -> str:
     return find_mcp_fault(message, contract)[0]
 
 
-def find_mcp_fault(message: Message, contract: Contract) -> Fault:
+def find_mcp_fault(  # noqa: PLR0911 - one return for each rule, in the contract's order
+    message: Message, contract: Contract
+) -> Fault:
     """The rule of :func:`mcp_fault`, and how it is broken: both empty where it is not."""
     method, version = message["method"], contract.version
     if "id" in message:
-        if method in CLIENT_NOTIFICATIONS[version]:
+        if method in list_methods(version, "notification", _CLIENT):
             return "mcp-kind", "id"
-        if method not in SERVED[version]:
+        if method not in (contract.served or SERVED[version]):
             return "mcp-method", "unknown"
-        fault = _meta_fault(message, contract, request=True)
-        return fault if fault[0] else _request_fault(message, contract)
-    if method in CLIENT_REQUESTS[version]:
+    elif method in list_methods(version, "request", _CLIENT):
         return "mcp-kind", "no-id"
-    fault = _meta_fault(message, contract, request=False)
-    known = method in CLIENT_NOTIFICATIONS[version]
-    return _notification_fault(message, contract) if known and not fault[0] else fault
-
-
-def _meta_fault(message: Message, contract: Contract, *, request: bool) -> Fault:
-    params = message.get("params", {})
-    meta = params.get("_meta", {})
-    if not isinstance(meta, dict):
-        return "mcp-meta", "object"
-    if "progressToken" in meta and not is_token(meta["progressToken"]):
-        return "mcp-meta", "progress-token"
-    if request and contract.version == "2026-07-28":
-        return _stateless_fault(meta)
+    elif method not in list_methods(version, "notification", _CLIENT):
+        return _foreign_notification_fault(message)
+    fault = find_params_fault(version, method, message.get("params"), _CLIENT)
+    if fault is not None:
+        return name_trait("mcp-params", fault)
+    if method == "tools/call" and contract.profile == "strict":
+        allowed = _CALL_PARAMS | _CALL_EXTRA.get(version, frozenset())
+        if not message["params"].keys() <= allowed:
+            return "mcp-unknown-param", ""
     return _SOUND
 
 
-def _stateless_fault(meta: Message) -> Fault:
-    """A request of 2026-07-28 must bring its version and capabilities."""
-    if not isinstance(meta.get(META_VERSION), str):
-        return "mcp-meta", "version"
-    if not isinstance(meta.get(_META_CAPABILITIES), dict):
-        return "mcp-meta", "capabilities"
-    if _META_CLIENT in meta and not _names_itself(meta[_META_CLIENT]):
-        return "mcp-meta", "client-info"
-    return _SOUND
-
-
-def _names_itself(value: object) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("name"), str)
-        and isinstance(value.get("version"), str)
-    )
-
-
-def _request_fault(message: Message, contract: Contract) -> Fault:
-    method, params = message["method"], message.get("params", {})
-    if method == "initialize":
-        return _initialize_fault(params)
-    if method == "tools/list":
-        return _SOUND if isinstance(params.get("cursor", ""), str) else ("mcp-params", "cursor")
-    if method == "tools/call":
-        return _call_fault(params, contract)
-    return _SOUND
-
-
-def _initialize_fault(params: Message) -> Fault:
-    if not isinstance(params.get("protocolVersion"), str):
-        return "mcp-params", "version"
-    if not isinstance(params.get("capabilities"), dict):
-        return "mcp-params", "capabilities"
-    return _SOUND if _names_itself(params.get("clientInfo")) else ("mcp-params", "client-info")
-
-
-def _call_fault(params: Message, contract: Contract) -> Fault:
-    if not isinstance(params.get("name"), str):
-        return "mcp-params", "name"
-    if not isinstance(params.get("arguments", {}), dict):
-        return "mcp-params", "arguments"
-    if contract.version == "2025-11-25" and not isinstance(params.get("task", {}), dict):
-        return "mcp-params", "task"
-    allowed = _CALL_PARAMS | _CALL_EXTRA.get(contract.version, frozenset())
-    if contract.profile == "strict" and not params.keys() <= allowed:
-        return "mcp-unknown-param", ""
-    return _SOUND
-
-
-def _notification_fault(message: Message, contract: Contract) -> Fault:
-    method, params = message["method"], message.get("params", {})
-    trait = ""
-    if method == "notifications/cancelled":
-        absent = contract.version == "2025-11-25" and "requestId" not in params
-        if not (absent or is_token(params.get("requestId"))):
-            trait = "request-id"
-        elif not isinstance(params.get("reason", ""), str):
-            trait = "reason"
-    elif method == "notifications/progress":
-        if not is_token(params.get("progressToken")):
-            trait = "progress-token"
-        elif not is_number(params.get("progress")):
-            trait = "progress"
-        elif not is_number(params.get("total", 0)):
-            trait = "total"
-    return ("mcp-params", trait) if trait else _SOUND
+def _foreign_notification_fault(message: Message) -> Fault:
+    """What the protocol demands of any notification, known or not."""
+    meta = message.get("params", {}).get("_meta", {})
+    return _SOUND if isinstance(meta, dict) else ("mcp-meta", "type")
 
 
 def judge_message(
@@ -271,10 +198,9 @@ def judge_message(
 
 
 def _method_fault(message: Message, direction: Direction, version: Version) -> str:
-    tables = (SERVER_REQUESTS, SERVER_NOTIFICATIONS)
-    if direction == "client-to-server":
-        tables = (CLIENT_REQUESTS, CLIENT_NOTIFICATIONS)
-    requests, notifications = (table[version] for table in tables)
+    requests, notifications = (
+        list_methods(version, sort, direction) for sort in ("request", "notification")
+    )
     right, wrong = (requests, notifications) if "id" in message else (notifications, requests)
     if message["method"] in wrong:
         return "mcp-kind"
@@ -282,8 +208,10 @@ def _method_fault(message: Message, direction: Direction, version: Version) -> s
 
 
 def _params_fault(message: Message, direction: Direction, contract: Contract) -> str:
-    request = direction == "client-to-server" and "id" in message
-    fault = _meta_fault(message, contract, request=request)
-    if not fault[0]:
-        fault = (_request_fault if request else _notification_fault)(message, contract)
-    return fault[0]
+    """The rule that the params break; those of a call may break one of the house as well."""
+    if direction == _CLIENT:
+        served = list_methods(contract.version, "request", _CLIENT)
+        return mcp_fault(message, replace(contract, served=served))
+    params = message.get("params")
+    fault = find_params_fault(contract.version, message["method"], params, direction)
+    return name_trait("mcp-params", fault)[0] if fault else ""

@@ -23,6 +23,8 @@ def write_traits(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
         for entry in table["methods"].values():
             for rule, notation in _list_checked(entry):
                 for fault in _list_faults(notation, (), table["definitions"]):
+                    if not fault.place and fault.kind == "type":
+                        continue  # an earlier rule says that params and result are objects
                     broken, trait = name_trait(rule, fault)
                     member, dash, rest = trait.partition("-")
                     member, rest = (member, rest) if dash else ("", member)
@@ -42,10 +44,7 @@ def write_traits(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
 def _list_checked(entry: Mapping[str, Any]) -> Iterator[tuple[str, Notation]]:
     """Yield what the judge checks of a method: params that clients send, and results."""
     if "client" in entry.get("request", entry.get("notification", "")):
-        if "params" in entry:
-            yield "mcp-params", {"": entry["params"]}
-        else:
-            yield "mcp-params", entry["params?"]
+        yield "mcp-params", {"": entry["params"]} if "params" in entry else entry["params?"]
     for result in (entry.get("result", {}), entry.get("task", {})):
         for each in result.values() if isinstance(result, dict) else [result]:
             yield "mcp-result", each

@@ -84,6 +84,9 @@ DEFAULT_TOOLS: tuple[Tool, ...] = (
 class Contract:
     """The terms of one session.
 
+    ``served`` are the methods of requests that are answered; none where they are those of
+    docs/contract.md.
+
     ``token`` is the secret that makes the caller of one request an operator; ``max_frame`` (bytes
     without LF) and ``max_depth`` (nested containers) are enforced by the strict profile only.
     """
@@ -95,3 +98,4 @@ class Contract:
     token: str = "operator-secret-7f3a"  # noqa: S105 - a secret of tests, not of anyone
     max_frame: int = 1_048_576
     max_depth: int = 128
+    served: frozenset[str] = frozenset()

@@ -113,14 +113,20 @@ def client_capabilities(source: Source, version: Version) -> Json:
         source,
         {},
         roots=lambda: _changes(source, "listChanged") if version < "2026-07-28" else {},
-        sampling=lambda: add_optional(source, {}, tools=dict) if version >= "2025-11-25" else {},
+        sampling=lambda: (
+            add_optional(source, {}, tools=dict, context=dict) if version >= "2025-11-25" else {}
+        ),
         experimental=lambda: {"x": {"y": word(source)}},
     )
     if version >= "2025-06-18":
-        found = add_optional(source, found, elicitation=dict)
+        modes = {"form": dict, "url": dict} if version >= "2025-11-25" else {}
+        found = add_optional(source, found, elicitation=lambda: add_optional(source, {}, **modes))
     if version == "2025-11-25":
+        asked: Json = {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}}
         found = add_optional(
-            source, found, tasks=lambda: add_optional(source, {}, list=dict, cancel=dict)
+            source,
+            found,
+            tasks=lambda: add_optional(source, {}, list=dict, cancel=dict, requests=lambda: asked),
         )
     if version >= "2026-07-28":
         found = add_optional(source, found, extensions=lambda: {"org.example/x": {}})
@@ -181,6 +187,8 @@ def resource_contents(source: Source) -> Json:
 def resource(source: Source, version: Version) -> Json:
     """``Resource``: what ``resources/list`` lists."""
     found = _titled(source, version, {"name": word(source), "uri": uri(source)})
+    if version >= "2025-11-25":
+        found = add_optional(source, found, icons=lambda: [_icon(source)])
     return add_optional(
         source, found, mimeType=lambda: "text/plain", size=lambda: source.integer(0, 2**40)
     )
@@ -280,7 +288,8 @@ def task(source: Source) -> Json:
 def _sampled(source: Source, version: Version) -> object:
     if version >= "2025-11-25" and source.chance(1, 3):
         use = {"type": "tool_use", "id": "u1", "name": "record", "input": {"a": 1}}
-        back = {"type": "tool_result", "toolUseId": "u1", "content": blocks(source, version)}
+        back: Json = {"type": "tool_result", "toolUseId": "u1", "content": blocks(source, version)}
+        back = add_optional(source, back, isError=lambda: True)
         return source.choice((use, back, [use, back], []))
     return _noted(source, version, _media(source, source.choice(("text", "image"))))
 

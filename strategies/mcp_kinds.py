@@ -116,11 +116,26 @@ def _get_prompt(source: Source, _version: Version) -> Json:
     return add_optional(source, {"name": word(source)}, arguments=lambda: _arguments(source))
 
 
-def _call(source: Source, _version: Version) -> Json:
+def _call(source: Source, version: Version) -> Json:
     arguments = {"action": word(source)}
-    return add_optional(
+    found = add_optional(
         source, {"name": source.choice(("record", "x"))}, arguments=lambda: arguments
     )
+    if version == "2025-11-25":
+        return add_optional(source, found, task=lambda: source.choice(({}, {"ttl": 60_000})))
+    if version < "2026-07-28":
+        return found
+    return add_optional(
+        source,
+        found,
+        inputResponses=lambda: {"ask": _respond(source, version)},
+        requestState=lambda: word(source),
+    )
+
+
+def _respond(source: Source, version: Version) -> Json:
+    """What a client answers to what a tool asked for."""
+    return source.choice((_elicited, _roots, content.sampling_result))(source, version)
 
 
 def _level(source: Source, _version: Version) -> Json:
@@ -129,6 +144,8 @@ def _level(source: Source, _version: Version) -> Json:
 
 def _complete(source: Source, version: Version) -> Json:
     prompt: Json = {"type": "ref/prompt", "name": word(source)}
+    if version >= "2025-06-18":
+        prompt = add_optional(source, prompt, title=lambda: word(source))
     reference = source.choice((prompt, {"type": "ref/resource", "uri": uri(source)}))
     found: Json = {"ref": reference, "argument": {"name": word(source), "value": word(source)}}
     if version < "2025-06-18":
@@ -148,7 +165,16 @@ def _cancelled(source: Source, version: Version) -> Json:
     # 2025-11-25 alone lets the id be absent: there a task is cancelled by another request.
     if version == "2025-11-25" and source.chance(1, 4):
         return {"reason": word(source)}
-    return add_optional(source, {"requestId": _key(source)}, reason=lambda: word(source))
+    found = add_optional(source, {"requestId": _key(source)}, reason=lambda: word(source))
+    return (
+        add_optional(source, found, _meta=lambda: _subscribed(source))
+        if version == "2026-07-28"
+        else found
+    )
+
+
+def _subscribed(source: Source) -> Json:
+    return {"io.modelcontextprotocol/subscriptionId": _key(source)}
 
 
 def _progress(source: Source, version: Version) -> Json:
@@ -223,7 +249,7 @@ def _completed(source: Source, _version: Version) -> Json:
 
 
 def _ended(source: Source, _version: Version) -> Json:
-    return {"_meta": {"io.modelcontextprotocol/subscriptionId": _key(source)}}
+    return {"_meta": _subscribed(source)}
 
 
 def _input_required(source: Source, version: Version) -> Json:

@@ -114,11 +114,33 @@ GENERATORS: dict[ArgumentType, Callable[[Source], bytes]] = {
 """What makes a value of each type that a tool argument can have, all within the strict profile."""
 
 _PREFIX = b'"io.modelcontextprotocol/'
-_CARRIED: tuple[bytes, ...] = tuple(
-    b'%bprotocolVersion":"2026-07-28",%bclientCapabilities":%b%b'
-    % (_PREFIX, _PREFIX, capabilities, info)
-    for capabilities in (b"{}", b'{"sampling":{},"roots":{}}', b'{"elicitation":{"form":{}}}')
-    for info in (b"", b',%bclientInfo":{"name":"wirefence","version":"1"}' % _PREFIX)
+_ICON = (
+    b'{"src":"data:image/png;base64,AA==","mimeType":"image/png","sizes":["any"],"theme":"dark"}'
+)
+_PLAIN_INFO = b'{"name":"wirefence","version":"1"}'
+_WHOLE_INFO = (
+    b'{"name":"wirefence","version":"1","title":"t","description":"d",'
+    b'"websiteUrl":"https://example.com/","icons":[%b]}' % _ICON
+)
+_WHOLE_CAPABILITIES = (
+    b'{"experimental":{"x":{}},"extensions":{"org.example/x":{}},"roots":{},'
+    b'"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}}}'
+)
+
+
+def _carry(capabilities: bytes, *more: bytes) -> bytes:
+    """Return the members that a request of 2026-07-28 carries, ``more`` being raw ones."""
+    members = (b'protocolVersion":"2026-07-28"', b'clientCapabilities":' + capabilities, *more)
+    return b",".join(_PREFIX + member for member in members)
+
+
+_CARRIED: tuple[bytes, ...] = (
+    *(
+        _carry(capabilities, *info)
+        for capabilities in (b"{}", b'{"sampling":{},"roots":{}}', b'{"elicitation":{"form":{}}}')
+        for info in ((), (b'clientInfo":' + _PLAIN_INFO,))
+    ),
+    _carry(_WHOLE_CAPABILITIES, b'clientInfo":' + _WHOLE_INFO, b'logLevel":"info"'),
 )
 _TOKEN = b'"wirefence/token":'
 _MORE = ("",) * 12 + ("progress",) * 3 + ("empty",)

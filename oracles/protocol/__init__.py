@@ -83,6 +83,7 @@ def _read_method(entry: Mapping[str, Any], shapes: ShapeCompiler) -> _Method:
     )
 
 
+@cache
 def list_methods(version: Version, sort: Sort, sender: Direction) -> frozenset[str]:
     """The methods of the requests or notifications that ``sender`` may send."""
     side = _SIDES[sender]

@@ -15,17 +15,18 @@ from pathlib import Path
 
 from wirefence.oracles.protocol.shapes import ANY_NAME, ShapeFault
 
-__all__ = ["Trait", "describe_fault", "list_traits", "name_trait"]
+__all__ = ["KINDS", "Trait", "describe_fault", "list_traits", "name_trait"]
 
 _META = "_meta"
 _SHOWN = 80
 """Characters of a place in a sentence."""
-_KINDS = {
+KINDS = {
     "missing": "is missing",
     "type": "has another type",
     "value": "has a value that is not allowed",
     "format": "does not have its format",
 }
+"""What may be wrong with a member, in words."""
 
 Trait = tuple[str, str]
 """A rule, ``mcp-params``, ``mcp-meta`` or ``mcp-result``, and the trait by which it is broken."""
@@ -43,7 +44,7 @@ def name_trait(rule: str, fault: ShapeFault) -> Trait:
 def describe_fault(fault: ShapeFault, whole: str) -> str:
     """Return a fault in words; ``whole`` says what was checked, such as "the result"."""
     place = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in fault.place)
-    return f"{place.removeprefix('.')[:_SHOWN] or whole} {_KINDS[fault.kind]}"
+    return f"{place.removeprefix('.')[:_SHOWN] or whole} {KINDS[fault.kind]}"
 
 
 @cache

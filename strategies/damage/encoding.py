@@ -62,7 +62,7 @@ WHOLE: tuple[tuple[str, str, bytes, str], ...] = (
 _OTHER_TEXT = (
     *("none", "rpc-version:string", "rpc-batch:bad-member", "mcp-method:unknown"),
     *("mcp-version:unsupported", "life-not-initialized:request", "tool-unknown:other"),
-    *("tool-arguments:choice", "identity-unknown:near"),
+    *("tool-arguments:choice", "identity-unknown:near", "mcp-params:*", "mcp-meta:*"),
 )
 """What is wrong where one of the strings of a message, whichever it is, holds another text."""
 

@@ -65,17 +65,14 @@ def _title(name: bytes) -> bytes:
     return name[:1].upper() + name[1:]
 
 
-_PARAMS_GONE = (
-    *("mcp-params:version", "mcp-meta:version", "mcp-params:request-id"),
-    "mcp-params:progress-token",
-)
-"""What is wrong with messages that have lost their params, beside calls."""
-
 _LAST_WINS: dict[str, tuple[str, ...]] = {
     "jsonrpc": ("rpc-version:string",),
     "id": ("none",),
     "method": ("none", "mcp-kind:no-id", "mcp-method:unknown"),
-    "params": ("none", *_PARAMS_GONE),
+    "params": (
+        *("none", "mcp-params:capabilities-missing", "mcp-meta:missing"),
+        *("mcp-params:requestId-missing", "mcp-params:progress-missing"),
+    ),
     "name": ("none", "authz-denied:no-token"),
     "arguments": ("none", "tool-arguments:missing"),
     "action": ("none",),
@@ -140,8 +137,8 @@ _RENAMED: dict[str, tuple[str, ...]] = {
     "jsonrpc": ("rpc-version:absent",),
     "id": ("rpc-unknown-member:other-case", "mcp-kind:no-id"),
     "method": ("rpc-kind:no-kind",),
-    "params": ("rpc-unknown-member:other-case", "none", "mcp-params:name", *_PARAMS_GONE),
-    "name": ("mcp-params:name",),
+    "params": ("rpc-unknown-member:other-case", "none", "mcp-params:missing"),
+    "name": ("mcp-params:name-missing",),
     "arguments": ("mcp-unknown-param:other-case", "tool-arguments:missing"),
     "action": ("tool-arguments:missing",),
 }
@@ -299,7 +296,7 @@ def _stringified(name: str, path: tuple[bytes, ...]) -> Operator:
         "reject",
         f"{name} is a string that holds the JSON text",
         "double encoding; models that write arguments as a string",
-        deviations=("rpc-params:string",) if name == "params" else ("mcp-params:arguments",),
+        deviations=("rpc-params:string",) if name == "params" else ("mcp-params:arguments-type",),
     )
     def operator(source: Source, scene: Scene) -> bytes | None:
         del source

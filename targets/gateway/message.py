@@ -7,12 +7,12 @@ Sources: the schema of each protocol version; ``docs/contract.md`` for what is l
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import Version
-from wirefence.targets.gateway.rpc import Message, Notification, Request, is_integer, is_number
+from wirefence.targets.gateway.rpc import Message, Notification, Request
+from wirefence.targets.gateway.shapes import fits_meta, fits_params
 from wirefence.targets.gateway.verdicts import RefusedError, RejectedError
 
 __all__ = ["STATELESS", "check_message", "check_version", "is_served"]
@@ -96,10 +96,10 @@ def _check_request(request: Request, contract: Contract) -> None:
         raise RejectedError("mcp-kind")
     if not is_served(request.method, contract):
         return
-    _check_meta(request.params)
-    if contract.version == STATELESS:
-        _check_stateless_meta(request.params.get("_meta"))
-    if request.method in _PARAMS and not _PARAMS[request.method](request.params, contract):
+    version = contract.version
+    if not fits_meta(request.params.get("_meta", {}), version, request=True):
+        raise RejectedError("mcp-meta")
+    if not fits_params(request.method, request.params, version):
         raise RejectedError("mcp-params")
     if request.method == "tools/call" and contract.profile == "strict":
         _check_call_members(request.params, contract)
@@ -108,92 +108,18 @@ def _check_request(request: Request, contract: Contract) -> None:
 def _check_notification(note: Notification, contract: Contract) -> None:
     if note.method in _REQUESTS[contract.version]:
         raise RejectedError("mcp-kind")
-    _check_meta(note.params)
-    check = _PARAMS.get(note.method)
-    known = note.method in _NOTIFICATIONS[contract.version]
-    if known and check and not check(note.params, contract):
+    version, known = contract.version, note.method in _NOTIFICATIONS[contract.version]
+    meta = note.params.get("_meta", {})
+    if not (fits_meta(meta, version, request=False) if known else isinstance(meta, dict)):
+        raise RejectedError("mcp-meta")
+    if known and not fits_params(note.method, None if note.bare else note.params, version):
         raise RejectedError("mcp-params")
-
-
-def _check_meta(params: dict[str, Any]) -> None:
-    meta = params.get("_meta", {})
-    if not isinstance(meta, dict):
-        raise RejectedError("mcp-meta")
-    if "progressToken" in meta and not _is_token(meta["progressToken"]):
-        raise RejectedError("mcp-meta")
-
-
-def _check_stateless_meta(meta: object) -> None:
-    if (
-        not isinstance(meta, dict)
-        or not isinstance(meta.get(_PREFIX + "protocolVersion"), str)
-        or not isinstance(meta.get(_PREFIX + "clientCapabilities"), dict)
-        or not _is_info(meta.get(_PREFIX + "clientInfo", _NO_INFO))
-    ):
-        raise RejectedError("mcp-meta")
 
 
 def _check_call_members(params: dict[str, Any], contract: Contract) -> None:
     known = _CALL_MEMBERS | _CALL_MEMBERS_ADDED.get(contract.version, set())
     if not params.keys() <= known:
         raise RejectedError("mcp-unknown-param")
-
-
-def _initialize(params: dict[str, Any], _contract: Contract) -> bool:
-    return (
-        isinstance(params.get("protocolVersion"), str)
-        and isinstance(params.get("capabilities"), dict)
-        and _is_info(params.get("clientInfo"))
-    )
-
-
-def _tools_list(params: dict[str, Any], _contract: Contract) -> bool:
-    return isinstance(params.get("cursor", ""), str)
-
-
-def _tools_call(params: dict[str, Any], contract: Contract) -> bool:
-    task_fits = contract.version != "2025-11-25" or isinstance(params.get("task", {}), dict)
-    return (
-        isinstance(params.get("name"), str)
-        and isinstance(params.get("arguments", {}), dict)
-        and task_fits
-    )
-
-
-def _cancelled(params: dict[str, Any], contract: Contract) -> bool:
-    optional = contract.version == "2025-11-25"
-    named = _is_token(params.get("requestId", "" if optional else None))
-    return named and isinstance(params.get("reason", ""), str)
-
-
-def _progress(params: dict[str, Any], _contract: Contract) -> bool:
-    return (
-        _is_token(params.get("progressToken"))
-        and is_number(params.get("progress"))
-        and is_number(params.get("total", 0))
-    )
-
-
-_PARAMS: dict[str, Callable[[dict[str, Any], Contract], bool]] = {
-    "initialize": _initialize,
-    "tools/list": _tools_list,
-    "tools/call": _tools_call,
-    "notifications/cancelled": _cancelled,
-    "notifications/progress": _progress,
-}
-_NO_INFO = {"name": "", "version": ""}
-
-
-def _is_token(value: object) -> bool:
-    return isinstance(value, str) or is_integer(value)
-
-
-def _is_info(value: object) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("name"), str)
-        and isinstance(value.get("version"), str)
-    )
 
 
 def _looks_like_version(text: str) -> bool:

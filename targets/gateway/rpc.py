@@ -38,10 +38,11 @@ class Request(NamedTuple):
 
 
 class Notification(NamedTuple):
-    """A call that is never answered."""
+    """A call that is never answered. ``bare``: it came without params."""
 
     method: str
     params: dict[str, Any]
+    bare: bool = False
 
 
 class Response(NamedTuple):
@@ -128,7 +129,7 @@ def _read_call(value: dict[str, Any]) -> Message:
         raise RejectedError("rpc-params")
     if "id" in value:
         return Request(value["id"], method, params)
-    return Notification(method, params)
+    return Notification(method, params, "params" not in value)
 
 
 def _read_response(value: dict[str, Any]) -> Message:

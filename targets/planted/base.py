@@ -13,19 +13,16 @@ from dataclasses import replace
 from typing import Any
 
 from wirefence.strategies.contract import Contract, Tool
+from wirefence.targets.gateway.shapes import fits_meta, fits_params
 from wirefence.targets.planted.reading import Reader
 from wirefence.targets.planted.records import Message, Refused, Rejected, Session
 from wirefence.targets.planted.shapes import (
-    CLIENT_INFO,
     NOTIFICATIONS,
-    PARAMS,
     PROTOCOL,
     REQUESTS,
     SERVED,
     TOKEN,
-    fits,
     has_argument_type,
-    is_text_or_integer,
 )
 from wirefence.targets.records import Act
 
@@ -157,30 +154,24 @@ class MiniGateway(Reader):
             raise Rejected("mcp-kind")
         if request and method not in SERVED[version]:
             return
-        self.check_meta(params, request=request)
         if request or method in NOTIFICATIONS[version]:
-            self.check_params(method, params)
+            self.check_meta(params, request=request)
+            self.check_params(method, params if request else message.get("params"))
+        elif not isinstance(params.get("_meta", {}), dict):
+            raise Rejected("mcp-meta")
 
     def check_meta(self, params: Message, *, request: bool) -> None:
         """``_meta``: well-formed, and from 2026-07-28 on with the client's version in it."""
-        meta = params.get("_meta", {})
-        if not isinstance(meta, dict) or not is_text_or_integer(meta.get("progressToken", 0)):
-            raise Rejected("mcp-meta")
-        if request and self.contract.version == _STATELESS and not fits(meta, CLIENT_INFO):
+        if not fits_meta(params.get("_meta", {}), self.contract.version, request=request):
             raise Rejected("mcp-meta")
 
-    def check_params(self, method: str, params: Message) -> None:
+    def check_params(self, method: str, params: Message | None) -> None:
         """Required members there, all of the right type; none unknown in a call."""
         version = self.contract.version
-        shape = PARAMS.get(method, ())
-        if (method, version) == ("notifications/cancelled", "2025-11-25"):
-            shape = tuple((name, test, False) for name, test, _ in shape)
-        if not fits(params, shape):
+        if not fits_params(method, params, version):
             raise Rejected("mcp-params")
-        if method == "tools/call":
+        if params and method == "tools/call":
             known = _CALL_PARAMS.get(version, {"name", "arguments", "_meta"})
-            if version == "2025-11-25" and not isinstance(params.get("task", {}), dict):
-                raise Rejected("mcp-params")
             if params.keys() - known:
                 raise Rejected("mcp-unknown-param")
 

@@ -1,6 +1,6 @@
 """Members and methods of the protocol as tables: what a served message must hold, by version.
 
-Presence and type are all that a miniature has to know of the protocol's schemas.
+What the params of each hold is read by :mod:`wirefence.targets.gateway.shapes`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,13 @@ from wirefence.strategies.contract import Argument
 from wirefence.strategies.records import Version
 
 __all__ = [
-    "CLIENT_INFO",
     "NOTIFICATIONS",
-    "PARAMS",
     "PROTOCOL",
     "REQUESTS",
     "SERVED",
     "TOKEN",
-    "fits",
     "has_argument_type",
     "is_integer",
-    "is_text_or_integer",
 ]
 
 TOKEN = "wirefence/token"  # noqa: S105 - the name of a member, not a secret
@@ -98,8 +94,6 @@ SERVED: dict[Version, frozenset[str]] = {
 }
 
 Test = Callable[[Any], bool]
-Shape = tuple[tuple[str, Test, bool], ...]
-"""Members of an object: name, test of the value, and whether the member is required."""
 
 
 def is_integer(value: object) -> bool:
@@ -121,48 +115,6 @@ def is_object(value: object) -> bool:
     """Whether ``value`` is a JSON object."""
     return isinstance(value, dict)
 
-
-def is_text_or_integer(value: object) -> bool:
-    """Whether ``value`` may be a request id or a progress token."""
-    return is_text(value) or is_integer(value)
-
-
-def fits(value: Any, shape: Shape) -> bool:
-    """Whether ``value`` is an object with every required member, each of its right type."""
-    return isinstance(value, dict) and all(
-        test(value[name]) if name in value else not required for name, test, required in shape
-    )
-
-
-def _is_info(value: object) -> bool:
-    return fits(value, (("name", is_text, True), ("version", is_text, True)))
-
-
-CLIENT_INFO: Shape = (
-    (PROTOCOL, is_text, True),
-    ("io.modelcontextprotocol/clientCapabilities", is_object, True),
-    ("io.modelcontextprotocol/clientInfo", _is_info, False),
-)
-"""What ``_meta`` of each request holds from 2026-07-28 on, in place of a handshake."""
-
-PARAMS: dict[str, Shape] = {
-    "initialize": (
-        ("protocolVersion", is_text, True),
-        ("capabilities", is_object, True),
-        ("clientInfo", _is_info, True),
-    ),
-    "tools/list": (("cursor", is_text, False),),
-    "tools/call": (("name", is_text, True), ("arguments", is_object, False)),
-    "notifications/cancelled": (
-        ("requestId", is_text_or_integer, True),
-        ("reason", is_text, False),
-    ),
-    "notifications/progress": (
-        ("progressToken", is_text_or_integer, True),
-        ("progress", is_number, True),
-        ("total", is_number, False),
-    ),
-}
 
 _ARGUMENT: Mapping[str, Test] = {
     "string": is_text,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import Any
+from itertools import count
+from typing import Any, TypeVar
 
 import pytest
 
@@ -19,9 +20,16 @@ from tests.strategies.damaged_sessions import (
     judge_frames,
 )
 from wirefence.oracles.deviation_table import DEVIATIONS, NONE
-from wirefence.strategies.contract import Profile
-from wirefence.strategies.damage import OPERATORS, Damaged, Operator
-from wirefence.strategies.records import Frame, Version
+from wirefence.oracles.message import find_mcp_fault
+from wirefence.oracles.protocol import list_methods
+from wirefence.strategies.contract import Contract, Profile
+from wirefence.strategies.damage import BY_NAME, OPERATORS, Damaged, Operator, Scene
+from wirefence.strategies.mcp import message_of
+from wirefence.strategies.mcp_kinds import kinds
+from wirefence.strategies.records import VERSIONS, Frame, Version
+from wirefence.strategies.source import RandomSource
+
+T = TypeVar("T")
 
 RUNS = 150
 """Sessions that are damaged by each operator, whatever they show."""
@@ -29,8 +37,13 @@ MOST_RUNS = 6_000
 """Sessions after which a deviation that did not occur counts as one that cannot."""
 HEAVY_RUNS = 10
 
-RANDOM = ("truncate-line", "truncate-into-next", "truncate-head", "split-line")
-"""Operators that cut anywhere: the only ones that may name a rule without its traits."""
+RANDOM = (
+    *("truncate-line", "truncate-into-next", "truncate-head", "split-line"),
+    *("encoding-escaped-high-surrogate", "encoding-escaped-low-surrogate"),
+    *("encoding-escaped-swapped-surrogates", "encoding-noncharacter"),
+    *("shape-absent", "shape-confused", "shape-value", "shape-excess"),
+)
+"""Operators that damage any place: the only ones that may name a rule without its traits."""
 
 
 def runs(operator: Operator, first: int = 0) -> range:
@@ -173,7 +186,16 @@ It must be sound: else the place takes no value of this kind, and another rule i
 _NOT_ALONE = (
     "a frame after the close comes after the frame that closes, which has another deviation"
 )
+_UNTAGGED = "of several shapes without a tag, the first is named where a member is missing"
 WITHOUT: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            "mcp-params:inputResponses-action-missing",
+            "mcp-params:inputResponses-blob-missing",
+            "mcp-params:inputResponses-roots-missing",
+        ),
+        _UNTAGGED,
+    ),
     "life-closed:frame": _NOT_ALONE,
 }
 """Deviations that no operator makes alone, with the reason."""
@@ -192,7 +214,63 @@ def is_alone(bad: Judged, made: Damaged, version: Version, profile: Profile) -> 
 
 def test_each_deviation_is_the_only_one_of_some_session_or_is_listed() -> None:
     alone = {deviation for operator in OPERATORS for deviation in first_runs(operator)[1]}
-    assert {name for name in DEVIATIONS if name not in alone} == set(WITHOUT)
+    left = {name for name in DEVIATIONS if name not in alone}
+    assert left - set(damage_each_place()) == set(WITHOUT)
+
+
+SHAPES = tuple(BY_NAME[f"shape-{name}"] for name in ("absent", "confused", "value"))
+MESSAGES, MOST_MESSAGES = 150, 6_000
+"""Valid messages of each kind, and of those that hold whole results: optional members are there in
+some of them only."""
+
+
+def damage_each_place() -> Iterator[str]:
+    """Yield the deviations of params in every message of a client, each damaged at one place.
+
+    A server may serve all methods. The choices of an operator are made in turn, not by chance.
+    """
+    for version in VERSIONS:
+        served = list_methods(version, "request", "client-to-server")
+        contract = Contract(version=version, profile="spec", served=served)
+        for kind in kinds(version, "client-to-server"):
+            if kind.sort not in ("request", "notification"):
+                continue
+            nested = (version, kind.method) == ("2026-07-28", "tools/call")
+            for seed in range(MOST_MESSAGES if nested else MESSAGES):
+                raw = message_of(RandomSource(seed), version, kind).encode() + b"\n"
+                scene = Scene((Frame(raw),), 0, version)
+                for operator in SHAPES:
+                    for source in list_choices(seed):
+                        yield from name_params_fault(operator.apply(source, scene), contract)
+                        if source.rest <= 0:
+                            break
+
+
+class Choices(RandomSource):
+    """Takes the option with the next number at its first choice; ``rest`` is how many are left."""
+
+    def __init__(self, number: int, seed: int) -> None:
+        super().__init__(seed)
+        self.number, self.first, self.rest = number, True, 0
+
+    def choice(self, options: Sequence[T]) -> T:
+        if not self.first:
+            return super().choice(options)
+        self.first, self.rest = False, len(options) - self.number - 1
+        return options[min(self.number, len(options) - 1)]
+
+
+def list_choices(seed: int) -> Iterator[Choices]:
+    return (Choices(number, seed) for number in count())
+
+
+def name_params_fault(made: Damaged | None, contract: Contract) -> Iterator[str]:
+    if made is None:
+        return
+    message = json.loads(made.frames[0].raw)
+    rule, trait = find_mcp_fault(message, contract)
+    if rule in ("mcp-params", "mcp-meta"):
+        yield f"{rule}:{trait}"
 
 
 @pytest.mark.parametrize(
