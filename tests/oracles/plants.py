@@ -209,7 +209,7 @@ _MESSAGE = [
         )
         for method in ("notifications/roots/list_changed", "nobody/knows")
     ),
-    Plant("mcp-meta", message(id=7, method="tools/list"), listed({}), NEW),
+    Plant("mcp-meta", message(id=7, method="tools/list", params={}), listed({}), NEW),
     Plant("mcp-meta", edit(f'"{NEW[0]}"', "1"), versions=NEW),
     Plant("mcp-meta", meta({CAPABILITIES: []}), versions=NEW),
     Plant(
