@@ -1,9 +1,10 @@
 """Every deviation by its name: what about some bytes is not as a rule demands.
 
 A deviation is ``rule:trait``. Those of the layers ``utf8`` and ``json`` take their traits from the
-table of :mod:`.traits`; all others are listed here. The third column is the leniency: a reader
-that accepts one of its deviations accepts the others for the same reason, so that they are one
-fault.
+table of :mod:`.traits`, those of params and results from :mod:`.protocol.traits`; all others are
+listed here. That of a result says what is wrong with the result, and nothing about what was sent.
+The third column is the leniency: a reader that accepts one of its deviations accepts the others for
+the same reason, so that they are one fault.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from wirefence.oracles.traits import TRAITS
 
 __all__ = ["DEVIATIONS", "NONE", "Deviation", "leniency_of", "render_deviations"]
 
+_SHOWN = 6
+"""Inner members that a row of the page names."""
 NONE = "none"
 """The deviation of a frame in which nothing is wrong."""
 
@@ -184,10 +187,18 @@ DEVIATIONS: dict[str, Deviation] = {each.name: each for each in _list_deviations
 """Every deviation by its name, in the order of the rules."""
 
 
+_OF_SHAPES = ("mcp-meta:", "mcp-params:")
+_OF_REPLIES = ("mcp-result", "mcp-error")
+"""What a reply breaks. Traits are named by the outermost member, which is the leniency: one part of
+a server makes that member, with all that is in it."""
+
+
 def leniency_of(deviation: str) -> str:
     """Return what a reader is lenient about that takes a deviation; itself for unknown ones."""
-    found = DEVIATIONS.get(deviation)
-    return found.leniency if found else deviation
+    if found := DEVIATIONS.get(deviation):
+        return found.leniency
+    rule, _, trait = deviation.partition(":")
+    return f"{rule}:{trait.partition('-')[0]}" if rule in _OF_REPLIES else deviation
 
 
 def render_deviations() -> str:
@@ -204,6 +215,34 @@ def render_deviations() -> str:
         "|---|---|---|",
     ]
     for each in DEVIATIONS.values():
-        meaning = each.meaning.replace("\\", "\\\\")
-        lines.append(f"| `{each.name}` | {each.leniency} | {meaning} |")
+        if not each.name.startswith(_OF_SHAPES):
+            meaning = each.meaning.replace("\\", "\\\\")
+            lines.append(f"| `{each.name}` | {each.leniency} | {meaning} |")
+    lines += ["", *_render_shapes()]
     return "\n".join(lines) + "\n"
+
+
+def _render_shapes() -> list[str]:
+    """One row for each outermost member of params and results: there are hundreds of traits."""
+    lines = [
+        "## Params and results",
+        "",
+        "The params of a message are judged by the official schema of the session's version, a reply by the same",
+        "schema as the answer to its request. What is wrong is `mcp-params:`, `mcp-meta:` (what stands in `_meta`",
+        "of params) or `mcp-result:`, the outermost member, the innermost one if that is another, and `missing`,",
+        "`type` (another type), `value` (not allowed) or `format`. Those of one outermost member are one leniency.",
+        "`mcp-error:data-...` is the same of an error whose code the version defines.",
+        "",
+        "| rule | outermost member | deviations | wrong with it | wrong in it |",
+        "|---|---|---|---|---|",
+    ]
+    for rule, members in list_traits().items():
+        for member, traits in members.items():
+            below = [trait.removeprefix(f"{member}-") for trait in traits]
+            own = ", ".join(each for each in below if "-" not in each)
+            inner = sorted({each.rpartition("-")[0] for each in below} - {""})
+            shown = ", ".join(inner[:_SHOWN]) + (", ..." if len(inner) > _SHOWN else "")
+            lines.append(
+                f"| {rule} | {member or '(the whole)'} | {len(traits)} | {own} | {shown} |"
+            )
+    return lines

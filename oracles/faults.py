@@ -71,6 +71,9 @@ _CROSSED = frozenset({"reply-missing", "reply-twice", "reply-code"})
 _INTACT = frozenset({"live-crash", "smoke-tool", "smoke-exit", "client-association", "client-deaf"})
 """Rules whose findings are named by what happened, and group by that alone."""
 
+_MALFORMED = "malformed-result"
+"""The rule of findings that what was sent has no part in."""
+
 _GRAVITY = (
     "non-action",
     "client",
@@ -218,7 +221,9 @@ def _name_group(finding: Finding, after: str) -> str:
 
 
 def _may_follow_any(finding: Finding) -> bool:
-    if finding.effect in TAKES or finding.rule in _INTACT or finding.deviation == NONE:
+    if finding.effect in TAKES or finding.rule in (*_INTACT, _MALFORMED):
+        return False
+    if finding.deviation == NONE:
         return False
     return finding.oracle in ("session", "reply", "liveness", "non-action")
 
@@ -230,7 +235,9 @@ def _is_reply_to_sound(finding: Finding) -> bool:
 def _name_fault(finding: Finding, shown: _Shown) -> str:
     """Return the name of the fault of a finding, without the family."""
     effect, deviation = finding.effect, finding.deviation
-    own = f"{effect}|{deviation}"
+    # One part of a server makes a member of its results, with all that is in it.
+    named = leniency_of(deviation) if finding.rule == _MALFORMED else deviation
+    own = f"{effect}|{named}"
     if finding.oracle in ("agreement", "compare") or finding.rule in _INTACT:
         return own
     many = len({each.partition(":")[0] for each in shown.answered}) >= _MANY_ANSWERED

@@ -127,6 +127,7 @@ class ReplyVerdict(NamedTuple):
 
     ``rule`` is ``""`` for a permitted message. ``id`` is that of a response, ``None`` where it is
     null or absent. ``code`` is that of an error. A batch has its responses in ``members``.
+    ``trait`` says how params differ from the protocol's schema.
     """
 
     rule: str
@@ -136,6 +137,7 @@ class ReplyVerdict(NamedTuple):
     code: int | None = None
     is_result: bool = False
     members: tuple[ReplyVerdict, ...] = ()
+    trait: str = ""
 
 
 @dataclass(frozen=True, slots=True)

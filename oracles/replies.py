@@ -18,9 +18,9 @@ from wirefence.oracles.evidence import (
     is_rejected,
     list_responses,
     member_of,
-    result_of,
 )
 from wirefence.oracles.records import Finding, FrameVerdict
+from wirefence.oracles.results import check_error_data, check_result
 from wirefence.oracles.transcript_kinds import holds_message, list_offences
 from wirefence.oracles.value_text import describe_value
 
@@ -29,14 +29,6 @@ __all__ = ["UNUSABLE", "check_replies"]
 UNUSABLE = ("session-resync", "live-crash", "live-hang", "reply-missing")
 """Rules of findings which say that a good request was not served."""
 
-_TELLTALE: dict[str, str] = {
-    "initialize": "protocolVersion",
-    "server/discover": "supportedVersions",
-    "tools/list": "tools",
-    "tools/call": "content",
-}
-"""A member that the result of each method must have: how a crossed reply is seen."""
-
 _TRACEBACK = b"Traceback (most recent call last)"
 
 
@@ -44,9 +36,9 @@ def check_replies(evidence: Evidence) -> Iterator[Finding]:
     """Yield findings on the replies of a session.
 
     Rules: ``reply-id``, ``reply-code``, ``reply-twice``, ``reply-to-notification``,
-    ``reply-to-rejected``, ``reply-missing``, ``session-resync`` (missing after a rejected frame)
-    and ``reply-leak``; ``act-rejected`` and ``act-after-close`` where only a reply shows that a
-    call of another's server acted.
+    ``reply-to-rejected``, ``reply-missing``, ``session-resync`` (missing after a rejected frame),
+    ``malformed-result`` and ``reply-leak``; ``act-rejected`` and ``act-after-close`` where only a
+    reply shows that a call of another's server acted.
     """
     for owed in evidence.owed:
         yield from _check_owed(evidence, owed)
@@ -136,18 +128,15 @@ def _is_lost_after(evidence: Evidence, frame: FrameVerdict) -> bool:
 
 def _check_reply(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
     """Check one reply to one request against what the judge expects of it."""
-    verdict, line = reply.verdict, reply.line
+    verdict = reply.verdict
     if not verdict.is_result:
         yield from _check_error(evidence, frame, reply)
+        yield from check_error_data(evidence, frame, reply)
     elif _is_refused(evidence, frame):
         if (frame.reply == "error" and evidence.exact) or not has_failed(verdict):
-            yield _charge_success(evidence, frame, line)
-    elif not frame.rule and (telltale := _TELLTALE.get(frame.method, "")) not in (
-        "",
-        *result_of(verdict),
-    ):
-        text = f"a {frame.method} result without {telltale}"
-        yield evidence.make_finding("reply", "reply-id:crossed", frame, text, line)
+            yield _charge_success(evidence, frame, reply.line)
+    else:
+        yield from check_result(evidence, frame, reply)
 
 
 def _is_refused(evidence: Evidence, frame: FrameVerdict) -> bool:

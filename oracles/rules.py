@@ -117,6 +117,7 @@ ORACLE_RULES: dict[str, dict[str, str]] = {
         "reply-to-notification": "A reply to a notification.",
         "reply-missing": "No reply to a request.",
         "reply-to-rejected": "A result for a rejected frame, or any reply after the close.",
+        "malformed-result": "A result, or the data of an error, that the protocol or the tool's own schema does not allow.",
         "reply-leak": "A reply with a secret, a traceback or an action name in an error.",
     },
     "transcript": {

@@ -27,7 +27,8 @@ def check_transcript(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each kind of offence on stdout, with the first offending bytes.
 
     Rules: ``out-not-json``, ``out-not-message`` and ``out-unterminated``. Kinds: those of
-    :data:`oracles.transcript_kinds.KINDS`, and for ``out-not-message`` the rule that is broken.
+    :data:`oracles.transcript_kinds.KINDS`, and for ``out-not-message`` the rule that is broken,
+    with the trait by which params break it.
     What a server prints is named by what it is, never by what was sent: its deviation is ``none``.
     """
     # Another's server may extend the protocol by methods.

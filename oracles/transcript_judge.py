@@ -13,6 +13,8 @@ from typing import Any
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.message import is_token, kind_of, rpc_fault
 from wirefence.oracles.methods import SERVER_NOTIFICATIONS, SERVER_REQUESTS
+from wirefence.oracles.protocol import find_params_fault
+from wirefence.oracles.protocol.traits import Trait, name_trait
 from wirefence.oracles.records import ReplyVerdict
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import VERSIONS, Version
@@ -50,10 +52,10 @@ def _judge_batch(values: list[Any], version: Version, minus_zeros: Set[int]) -> 
         _judge_message(value, version, minus_zero=place in minus_zeros)
         for place, value in enumerate(values)
     )
-    bad = next((member.rule for member in members if member.rule), "")
+    bad = next((member for member in members if member.rule), ReplyVerdict(""))
     if version != "2025-03-26" or not members:
-        bad = "rpc-batch"
-    return ReplyVerdict(bad, "batch", members=members)
+        bad = ReplyVerdict("rpc-batch")
+    return ReplyVerdict(bad.rule, "batch", members=members, trait=bad.trait)
 
 
 def _judge_message(value: object, version: Version, *, minus_zero: bool = False) -> ReplyVerdict:
@@ -61,9 +63,9 @@ def _judge_message(value: object, version: Version, *, minus_zero: bool = False)
         return ReplyVerdict("rpc-not-object")
     kind = kind_of(value)
     rule = rpc_fault(value, _CONTRACTS[version], minus_zero=minus_zero)
-    rule = rule or _mcp_fault(value, version)
     if kind != "response":
-        return ReplyVerdict(rule, kind, value=value)
+        rule, trait = (rule, "") if rule else _find_mcp_fault(value, version)
+        return ReplyVerdict(rule, kind, value=value, trait=trait)
     name = value.get("id")
     error = value.get("error")
     code = error.get("code") if isinstance(error, dict) else None
@@ -77,12 +79,14 @@ def _judge_message(value: object, version: Version, *, minus_zero: bool = False)
     )
 
 
-def _mcp_fault(value: dict[str, Any], version: Version) -> str:
-    method = value.get("method")
-    if method is not None:
-        known = SERVER_REQUESTS if "id" in value else SERVER_NOTIFICATIONS
-        return "" if method in known[version] else "mcp-method"
-    result = value.get("result")
-    if version == "2026-07-28" and result is not None:
-        return "" if isinstance(result.get("resultType"), str) else "mcp-params"
-    return ""
+def _find_mcp_fault(value: dict[str, Any], version: Version) -> Trait:
+    """Return the rule that a request or notification breaks, and how; both empty for none.
+
+    What a response holds depends on its request: see :mod:`oracles.results`.
+    """
+    method = value["method"]
+    known = SERVER_REQUESTS if "id" in value else SERVER_NOTIFICATIONS
+    if method not in known[version]:
+        return "mcp-method", ""
+    fault = find_params_fault(version, method, value.get("params"), "server-to-client")
+    return ("", "") if fault is None else name_trait("mcp-params", fault)

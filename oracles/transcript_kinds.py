@@ -31,7 +31,8 @@ KINDS: dict[str, str] = {
     "byte order mark": "a UTF-8 byte order mark before anything",
     "whole message": "an object that is complete, without LF",
 }
-"""Every kind of what is no JSON or has no LF; what is JSON and no message is named by its rule."""
+"""Every kind of what is no JSON or has no LF; what is JSON and no message is named by its rule,
+and by its trait where the params of a known method are not as they must be."""
 
 _MANNERS = {
     "blank line": "text",
@@ -111,7 +112,8 @@ def _list_pieces(
         elif rule.startswith(_NOT_JSON):
             yield Offence("out-not-json", _kind_of_piece(raw), raw)
         else:
-            yield Offence("out-not-message", rule, raw) if rule else None
+            kind = "-".join(filter(None, (rule, said[place].trait)))
+            yield Offence("out-not-message", kind, raw) if rule else None
         place = end + 1
 
 

@@ -15,7 +15,11 @@ from wirefence.strategies.contract import Profile
 from wirefence.strategies.records import Case, Frame, Version
 from wirefence.targets.effects.records import Observed
 
-HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}
+HELLO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "serverInfo": {"name": "s", "version": "1"},
+}
 CALLED = {"content": []}
 
 

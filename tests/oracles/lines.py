@@ -20,6 +20,15 @@ def line(message: object) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
+def greeting(version: Version) -> dict[str, Any]:
+    """The smallest result of ``initialize``."""
+    return {
+        "protocolVersion": version,
+        "capabilities": {},
+        "serverInfo": {"name": "s", "version": "1"},
+    }
+
+
 @dataclass(frozen=True)
 class Lines:
     """Makes the lines of one version; a request carries what that version demands."""

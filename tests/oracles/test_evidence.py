@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.oracles.judged import judge_trace, make_case, read_session
-from tests.oracles.lines import Lines, line
+from tests.oracles.lines import Lines, greeting, line
 from wirefence.oracles.evidence import Evidence
 from wirefence.oracles.records import FrameVerdict
 from wirefence.oracles.session import judge_session
@@ -246,7 +246,7 @@ def test_errors_with_a_null_id_are_usual_where_the_control_session_has_them_as_w
     sent = b"{\n" + LINES.call(1, action="a")
     out = error(None, -32700) * 3 + result(1, content=[])
     data = HELLO + sent
-    trace = Trace("t", result(0, protocolVersion="2025-11-25") + out, ())
+    trace = Trace("t", result(0, **greeting("2025-11-25")) + out, ())
     for same, deviation in ((b"", "json-syntax:unclosed"), (error(None), "none")):
         control = read(LINES.call(1, action="a"), same)
         found = judge_trace(data, trace, KEPT, control=control)
@@ -266,7 +266,7 @@ MIXED = b"[%b,%b,%b]\n" % (
 def judge_batch(out: bytes, *effects: tuple[str, str]) -> set[str]:
     data = IN_BATCH.opened() + MIXED
     ran = tuple(Effect(tool, {"action": action}, len(data)) for tool, action in effects)
-    opened = result(0, protocolVersion="2025-03-26")
+    opened = result(0, **greeting("2025-03-26"))
     found = judge_trace(data, Trace("t", opened + out, ran), Contract("2025-03-26"))
     return {each.signature for each in found}
 

@@ -12,7 +12,7 @@ from wirefence.strategies.records import Version
     ("raw", "version", "rule"),
     [
         (b'{"jsonrpc":"2.0","id":1,"result":{}}', "2025-11-25", ""),
-        (b'{"jsonrpc":"2.0","id":1,"result":{}}', "2026-07-28", "mcp-params"),
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}', "2026-07-28", ""),
         (b'{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}', "2026-07-28", ""),
         (b'{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":""}}', "2025-06-18", ""),
         (b'{"jsonrpc":"2.0","error":{"code":-1,"message":""}}', "2025-06-18", "rpc-kind"),
@@ -20,7 +20,11 @@ from wirefence.strategies.records import Version
         (b'{"jsonrpc":"2.0","id":null,"result":{}}', "2025-11-25", "rpc-id"),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping"}', "2025-11-25", ""),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping"}', "2026-07-28", "mcp-method"),
-        (b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}', "2025-11-25", ""),
+        (
+            b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}',
+            "2025-11-25",
+            "mcp-params",
+        ),
         (b'{"jsonrpc":"2.0","method":"notifications/initialized"}', "2025-11-25", "mcp-method"),
         (b"[]", "2025-03-26", "rpc-batch"),
         (b'[{"jsonrpc":"2.0","id":-0,"result":{}}]', "2025-03-26", "rpc-id"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.oracles.judged import judge_trace
-from tests.oracles.lines import Lines, line
+from tests.oracles.lines import Lines, greeting, line
 from wirefence.oracles.records import Finding
 from wirefence.oracles.rules import ORACLE_RULES
 from wirefence.strategies.contract import Contract
@@ -31,7 +31,7 @@ def error(name: Any, code: int, text: str = "no") -> bytes:
     return line({"jsonrpc": "2.0", "id": name, "error": {"code": code, "message": text}})
 
 
-INIT = result(0, protocolVersion="2025-11-25")
+INIT = result(0, **greeting("2025-11-25"))
 DONE, TOOLS, NO = result(1, content=[]), result(2, tools=[]), error(3, -32602)
 FAILED = result(3, content=[], isError=True)
 
@@ -85,13 +85,14 @@ WRONG = [
     (HELLO + CALL + LIST, INIT + DONE, "reply-missing"),
     (HELLO + BAD + CALL, INIT + result(4, content=[]) + DONE, "reply-to-rejected"),
     (HELLO + BAD + CALL, INIT, "session-resync"),
+    (HELLO + CALL, INIT + result(1, content=[{"type": "text"}]), "malformed-result"),
     (HELLO + CALL + REFUSED, INIT + DONE + error(3, -32602, "lost-3 failed"), "reply-leak"),
     (
         HELLO + CALL + REFUSED,
         INIT + DONE + error(3, -32602, "Traceback (most recent call last)"),
         "reply-leak",
     ),
-    (HELLO + CALL, INIT + result(1, content=[Contract().token]), "reply-leak"),
+    (HELLO + CALL, INIT + result(1, content=[], said=Contract().token), "reply-leak"),
 ]
 
 

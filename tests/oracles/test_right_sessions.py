@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.oracles.judged import judge_trace, make_case, read_session
-from tests.oracles.lines import Lines, line
+from tests.oracles.lines import Lines, greeting, line
 from wirefence.oracles.evidence import Evidence
 from wirefence.oracles.session import judge_session
 from wirefence.oracles.session_findings import judge_evidence
@@ -39,7 +39,7 @@ def call(name: Any, action: str, **arguments: Any) -> bytes:
     return LINES.call(name, action=action, **arguments)
 
 
-INIT = result(0, protocolVersion="2025-11-25")
+INIT = result(0, **greeting("2025-11-25"))
 DONE = {name: result(name, content=[]) for name in range(1, 9)}
 PROGRESS = line(
     {
@@ -54,7 +54,7 @@ LOG = line(
 ASKS = line({"jsonrpc": "2.0", "id": 1, "method": "ping"})
 BATCHES = Lines("2025-03-26")
 STATELESS = Lines("2026-07-28")
-OLD_INIT = result(0, protocolVersion="2025-03-26")
+OLD_INIT = result(0, **greeting("2025-03-26"))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,110 @@
+"""Is a result that of its request, and as the protocol and the tool declare it?
+
+The shapes come from the official schema of the version that the session speaks
+(:mod:`oracles.protocol`); what they demand holds under both profiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wirefence.oracles.document import judge_document
+from wirefence.oracles.evidence import Evidence, Reply, member_of, result_of
+from wirefence.oracles.protocol import ShapeFault, find_error_fault, find_result_fault
+from wirefence.oracles.protocol.traits import describe_fault, name_trait
+from wirefence.oracles.records import Finding, FrameVerdict
+from wirefence.strategies.records import VERSIONS, Version
+
+__all__ = ["check_error_data", "check_result"]
+
+_MARKS: dict[str, str] = {
+    "initialize": "protocolVersion",
+    "server/discover": "supportedVersions",
+    "tools/list": "tools",
+    "tools/call": "content",
+    "prompts/list": "prompts",
+    "prompts/get": "messages",
+    "resources/list": "resources",
+    "resources/read": "contents",
+    "resources/templates/list": "resourceTemplates",
+    "completion/complete": "completion",
+}
+"""A member that the result of each method must have, and no other: how a crossed reply is seen."""
+
+_EMPTY = frozenset({"_meta", "resultType"})
+"""Members that the result of a request without an answer may have."""
+
+
+def check_result(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
+    """Yield what is wrong with the result of a request that may be answered with one.
+
+    Rules: ``reply-id:crossed`` for the result of another method, else ``malformed-result``.
+    """
+    if not frame.rule and _is_crossed(frame.method, result_of(reply.verdict)):
+        text = f"a {frame.method} result without {_MARKS[frame.method]}"
+        yield evidence.make_finding("reply", "reply-id:crossed", frame, text, reply.line)
+    elif fault := _find_fault(evidence, frame, member_of(reply.verdict, "result")):
+        whole = f"the result of {frame.method}"
+        yield _report_fault(evidence, "mcp-result", fault, whole, reply)
+
+
+def check_error_data(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
+    """Yield what is wrong with an error whose code the version defines.
+
+    Gateways keep docs/contract.md, which asks for codes only.
+    """
+    error = member_of(reply.verdict, "error")
+    if evidence.exact or not isinstance(error, dict):
+        return
+    if fault := find_error_fault(evidence.contract.version, error):
+        whole = f"the error for {frame.method or 'a request'}"
+        yield _report_fault(evidence, "mcp-error", fault, whole, reply)
+
+
+def _is_crossed(method: str, result: dict[str, object]) -> bool:
+    """Whether a result looks like that of another method."""
+    mark = _MARKS.get(method)
+    if mark is None or mark in result:
+        return False
+    return result.keys() <= _EMPTY or any(other in result for other in _MARKS.values())
+
+
+def _find_fault(evidence: Evidence, frame: FrameVerdict, result: object) -> ShapeFault | None:
+    """Return the fault of a result in the version that the session speaks."""
+    if find_result_fault(evidence.contract.version, frame.method, result) is None:
+        return None
+    version = _find_spoken(evidence)
+    if version is None:
+        return None
+    task = version == "2025-11-25" and _asks_for_task(evidence, frame)
+    return find_result_fault(version, frame.method, result, augmented=task)
+
+
+def _find_spoken(evidence: Evidence) -> Version | None:
+    """Return the version that the server chose in this session; ``None`` for an unknown one.
+
+    A server may answer ``initialize`` with another version than the one that it was asked for.
+    """
+    for owed in evidence.owed:
+        if owed.frame.method == "initialize" and not owed.frame.rule:
+            for reply in owed.replies:
+                said = result_of(reply.verdict).get("protocolVersion")
+                if isinstance(said, str):
+                    return next((known for known in VERSIONS if known == said), None)
+    return evidence.contract.version
+
+
+def _asks_for_task(evidence: Evidence, frame: FrameVerdict) -> bool:
+    """Whether a request is to be run as a task."""
+    raw = evidence.data[frame.start : frame.end].rstrip(b"\n")
+    sent = judge_document(raw, profile="spec").value
+    params = sent.get("params") if isinstance(sent, dict) else None
+    return isinstance(params, dict) and "task" in params
+
+
+def _report_fault(
+    evidence: Evidence, rule: str, fault: ShapeFault, whole: str, reply: Reply
+) -> Finding:
+    deviation = ":".join(name_trait(rule, fault))
+    text = f"{whole}: {describe_fault(fault, whole)}"
+    return evidence.make_finding("reply", "malformed-result", deviation, text, reply.line)
