@@ -176,7 +176,9 @@ NULL_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no"}
 
 def test_a_call_too_early_is_due_to_the_bad_initialize_that_was_taken() -> None:
     data = BAD_INITIALIZE + LINES.call(1)
-    assert signatures(data, ran("act-1"), out=RESULT) == ["t|act-rejected|mcp-params:client-info"]
+    assert signatures(data, ran("act-1"), out=RESULT) == [
+        "t|act-rejected|mcp-params:clientInfo-type"
+    ]
 
 
 def test_a_call_too_early_is_an_effect_of_its_own_where_nothing_else_was_taken() -> None:

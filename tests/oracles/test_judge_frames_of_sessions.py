@@ -81,7 +81,8 @@ TABLE = [
     (line(id=1, method="tools/call", params={"name": 1}), "mcp-params", "mcp-params"),
     (call(ACT, task=1), "mcp-params", "mcp-params"),
     (call(ACT, task={}), "", ""),
-    (line(method="notifications/cancelled"), "", ""),
+    (line(method="notifications/cancelled"), "mcp-params", "mcp-params"),
+    (line(method="notifications/cancelled", params={}), "", ""),
     (line(method="notifications/cancelled", params={"reason": 1}), "mcp-params", "mcp-params"),
     (
         line(method="notifications/progress", params={"progressToken": 1}),

@@ -31,7 +31,7 @@ from wirefence.strategies.source import RandomSource
 
 T = TypeVar("T")
 
-RUNS = 150
+RUNS = 200
 """Sessions that are damaged by each operator, whatever they show."""
 MOST_RUNS = 6_000
 """Sessions after which a deviation that did not occur counts as one that cannot."""
