@@ -100,7 +100,7 @@ _STRANGE_PARAMS = (
     "reject",
     "the method of a request is one of another version, or of the server",
     _OLD,
-    deviations=("mcp-method:unknown", "life-not-initialized:request"),
+    deviations=("mcp-method:unknown", "life-not-initialized:request", "life-not-ready:request"),
 )
 def _foreign_request(source: Source, scene: Scene) -> bytes | None:
     raw = scene.frame.raw
