@@ -157,7 +157,8 @@ class Facts:
     ``versions`` are the protocol versions that it speaks. ``tool`` is the declaration of the called
     tool. ``declared`` is false where the tool's schema is richer than the judge's; then the judge's
     verdict on arguments is ignored. ``startup`` is the time to the first reply in seconds,
-    ``startup_cpu`` the CPU seconds of the server's processes in that time.
+    ``startup_cpu`` the CPU seconds of the server's processes in that time. ``promised`` are the
+    methods of requests that it must know: its capabilities promise them, or the gate sends them.
     """
 
     label: str
@@ -173,11 +174,13 @@ class Facts:
     startup: float
     peak_bytes: int
     startup_cpu: float = 0.0
+    promised: frozenset[str] = frozenset()
 
     def make_contract(self, profile: Profile, version: Version | None = None) -> Contract:
         """Return the terms by which a session with this server is judged."""
         tools = (self.tool,) if self.tool else ()
-        return Contract(version or self.version, profile, self.policy, tools)
+        served = self.promised if version in (None, self.version) else frozenset[str]()
+        return Contract(version or self.version, profile, self.policy, tools, served=served)
 
 
 @dataclass(frozen=True, slots=True)

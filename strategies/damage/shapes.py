@@ -41,7 +41,12 @@ def _list_places(value: object) -> list[Place]:
 
 
 def _read_message(scene: Scene) -> dict[str, Any] | None:
-    """Return a message with params; ``None`` for another frame, or one that is damaged already."""
+    """Return a message with params; ``None`` for another frame, or one that is damaged already.
+
+    ``None`` as well where escapes are written, which would be lost: they may be there on purpose.
+    """
+    if b"\\u" in scene.body:
+        return None
     try:
         message = json.loads(scene.body)
     except (ValueError, RecursionError):

@@ -29,6 +29,7 @@ from wirefence.fuzz.gate.trials.messages import (
 )
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.text import last_words
+from wirefence.oracles.promises import list_promised
 from wirefence.strategies.contract import Policy, Tool
 from wirefence.strategies.records import VERSIONS, Version
 from wirefence.targets.command.memory import cpu_of_group
@@ -40,6 +41,8 @@ _NEWEST_STATEFUL: Version = "2025-11-25"
 _STATELESS: Version = "2026-07-28"
 _MOST_PAGES = 20
 """Pages of tools/list that are read: ends the loop for a server that always gives a cursor."""
+_CALLED = frozenset({"initialize", "ping", "server/discover", "tools/list", "tools/call"})
+"""What the gate sends whether it is promised or not."""
 _TYPE_NAMES = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 _MOST_QUOTED = 200
 """Characters of a server's text that a sentence quotes."""
@@ -149,6 +152,7 @@ def discover_server(servers: FreshServers, within: float = math.inf) -> Facts:
             startup,
             watched.session.process.measure(),
             computed,
+            list_promised(version, hello.get("capabilities")) | _CALLED,
         )
         watched.recording.take()
         servers.note_recorders(watched)

@@ -25,7 +25,9 @@ from wirefence.fuzz.gate.trials.messages import (
     TrialNames,
     make_initialize,
     make_ping,
+    stem_of,
 )
+from wirefence.fuzz.gate.trials.shaped import damage_requests
 from wirefence.fuzz.store.store import case_from_bytes, read_case
 from wirefence.strategies.damage import OPERATORS, Operator
 from wirefence.strategies.records import Case, Frame, Version
@@ -210,6 +212,15 @@ class TrialMaker:
         return operator.name in ("unknown-argument", "unknown-operator") and bool(
             declared & {"command", "operator"}
         )
+
+    def make_shaped(self, numbers: Iterator[int]) -> Iterator[Trial]:
+        """Yield every request that the server promises, each fault of its params once."""
+        stem = stem_of(0)
+        for operator, frame in damage_requests(self.facts, self.wording, self.version, self.seed):
+            names = TrialNames(next(numbers))
+            raw = frame.raw.replace(stem, names.stem)
+            bad = [Frame(raw, names.action_name("t"), (operator.name,))]
+            yield self._make_trial(operator.name, operator.family, "after", names, bad, place_at=2)
 
     def make_damaged_handshakes(
         self, numbers: Iterator[int], *, every: int = 1, first: int = 0

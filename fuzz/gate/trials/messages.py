@@ -25,6 +25,7 @@ __all__ = [
     "ToolWording",
     "TrialNames",
     "ends_trial",
+    "make_good_request",
     "make_initialize",
     "make_ping",
     "make_tools_list",
@@ -54,6 +55,25 @@ _META = (
     b'"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
     b'"io.modelcontextprotocol/clientCapabilities":{}}'
 )
+_GOOD_PARAMS = {
+    "completion/complete": (
+        b'"ref":{"type":"ref/prompt","name":"none"},"argument":{"name":"none","value":""}'
+    ),
+    "logging/setLevel": b'"level":"error"',
+    "prompts/get": b'"name":"none","arguments":{"none":""}',
+    "prompts/list": b'"cursor":""',
+    "resources/list": b'"cursor":""',
+    "resources/read": b'"uri":"wirefence:none"',
+    "resources/subscribe": b'"uri":"wirefence:none"',
+    "resources/templates/list": b'"cursor":""',
+    "resources/unsubscribe": b'"uri":"wirefence:none"',
+    "tasks/cancel": b'"taskId":"none"',
+    "tasks/get": b'"taskId":"none"',
+    "tasks/list": b'"cursor":""',
+    "tasks/result": b'"taskId":"none"',
+    "tools/list": b'"cursor":""',
+}
+"""Params that are well-formed, and change nothing."""
 _ABSTRACT = re.compile(rb'\{"action":"(wf[0-9a-z]*)"\}')
 _ACTION = re.compile(rb'"(action|ACTION|Action|\\u0061ction)"(?::"(wf[0-9a-z]*)")?')
 _NAME = re.compile(rb'"(?:record|admin_reset)"')
@@ -167,6 +187,24 @@ def make_tools_list(version: Version, ident: bytes, nonce: str = "") -> Frame:
     """Return a ``tools/list``."""
     params = b"{%b}" % _META if version == STATELESS else b""
     return Frame(_make_request(ident, b"tools/list", params), nonce)
+
+
+def make_good_request(
+    version: Version, method: str, names: TrialNames, wording: ToolWording
+) -> Frame | None:
+    """Return a request that is well-formed for a method; ``None`` for one without params.
+
+    A call is in abstract words. What it asks for need not exist. Role ``t``: it is to be damaged.
+    """
+    if method == "tools/call":
+        called = wording.make_call(version, names.request_id("t"), names.action_name("t"))
+        return called if wording.tool else None
+    if method not in _GOOD_PARAMS:
+        return None
+    members = [*([_META] if version == STATELESS else []), _GOOD_PARAMS[method]]
+    params = b"{%b}" % b",".join(members)
+    raw = _make_request(names.request_id("t"), method.encode(), params)
+    return Frame(raw, names.action_name("t"))
 
 
 @dataclass(frozen=True, slots=True)

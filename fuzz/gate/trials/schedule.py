@@ -90,6 +90,7 @@ def plan_trials(maker: TrialMaker, budget: Budget, numbers: Iterator[int], crash
     ]
     classic += maker.make_version_trials(numbers, shared=quick)
     rest = [*maker.load_reproducers(crashes, numbers), *maker.make_damaged(numbers)]
+    rest += maker.make_shaped(numbers)
     elsewhere = interleave_families(maker.make_damaged_handshakes(numbers)) if not quick else []
     rest += elsewhere[::2] if budget == "release" else elsewhere
     if not quick:
