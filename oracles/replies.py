@@ -20,7 +20,7 @@ from wirefence.oracles.evidence import (
     member_of,
 )
 from wirefence.oracles.records import Finding, FrameVerdict
-from wirefence.oracles.results import check_error_data, check_result
+from wirefence.oracles.results import check_error_data, check_result, is_broken_promise
 from wirefence.oracles.transcript_kinds import holds_message, list_offences
 from wirefence.oracles.value_text import describe_value
 
@@ -37,8 +37,8 @@ def check_replies(evidence: Evidence) -> Iterator[Finding]:
 
     Rules: ``reply-id``, ``reply-code``, ``reply-twice``, ``reply-to-notification``,
     ``reply-to-rejected``, ``reply-missing``, ``session-resync`` (missing after a rejected frame),
-    ``malformed-result`` and ``reply-leak``; ``act-rejected`` and ``act-after-close`` where only a
-    reply shows that a call of another's server acted.
+    ``malformed-result``, ``reply-leak`` and ``smoke-capability``; ``act-rejected`` and
+    ``act-after-close`` where only a reply shows that a call of another's server acted.
     """
     for owed in evidence.owed:
         yield from _check_owed(evidence, owed)
@@ -159,7 +159,10 @@ def _charge_success(evidence: Evidence, frame: FrameVerdict, line: bytes) -> Fin
 
 def _check_error(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
     code, line = describe_value(reply.verdict.code), reply.line
-    if frame.reply == "result" and frame.kind == "request":
+    if is_broken_promise(evidence, frame, reply):
+        text = f"{frame.method} is not served, though the server's capabilities promise it"
+        yield evidence.make_finding("smoke", "smoke-capability", frame.method, text, line)
+    elif frame.reply == "result" and frame.kind == "request":
         # Beside a control session it is told from the difference to that.
         if evidence.exact or evidence.control is None:
             before = [each for each in evidence.list_rejected() if each.start < frame.start]

@@ -12,10 +12,10 @@ from wirefence.oracles.document import judge_document
 from wirefence.oracles.evidence import Evidence, Reply, member_of, result_of
 from wirefence.oracles.protocol import ShapeFault, find_error_fault, find_result_fault
 from wirefence.oracles.protocol.traits import describe_fault, name_trait
-from wirefence.oracles.records import Finding, FrameVerdict
+from wirefence.oracles.records import Finding, FrameVerdict, ReplyVerdict
 from wirefence.strategies.records import VERSIONS, Version
 
-__all__ = ["check_error_data", "check_result"]
+__all__ = ["check_error_data", "check_result", "is_broken_promise", "list_promised"]
 
 _MARKS: dict[str, str] = {
     "initialize": "protocolVersion",
@@ -30,6 +30,18 @@ _MARKS: dict[str, str] = {
     "completion/complete": "completion",
 }
 """A member that the result of each method must have, and no other: how a crossed reply is seen."""
+
+_LISTINGS = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resources",
+}
+"""The methods that list what a server has, and the capability which says that it has some."""
+
+_NOT_SERVED = -32601
+_OPTIONAL = "resources/templates/list"
+"""A server with resources may have no templates, and many do not serve the method then."""
 
 _EMPTY = frozenset({"_meta", "resultType"})
 """Members that the result of a request without an answer may have."""
@@ -59,6 +71,27 @@ def check_error_data(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> I
     if fault := find_error_fault(evidence.contract.version, error):
         whole = f"the error for {frame.method or 'a request'}"
         yield _report_fault(evidence, "mcp-error", fault, whole, reply)
+
+
+def list_promised(hello: dict[str, object]) -> list[str]:
+    """Return the listing methods that the capabilities in a result promise."""
+    said = hello.get("capabilities")
+    said = said if isinstance(said, dict) else {}
+    return [method for method, name in _LISTINGS.items() if isinstance(said.get(name), dict)]
+
+
+def is_broken_promise(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> bool:
+    """Whether a server says that it does not serve a method which its capabilities promise."""
+    if reply.verdict.code != _NOT_SERVED or frame.method not in _LISTINGS or evidence.exact:
+        return False
+    hellos = (
+        each.verdict
+        for owed in evidence.owed
+        if owed.frame.method in ("initialize", "server/discover") and not owed.frame.rule
+        for each in owed.replies
+    )
+    promised = frame.method in list_promised(result_of(next(hellos, ReplyVerdict(""))))
+    return promised and frame.method != _OPTIONAL
 
 
 def _is_crossed(method: str, result: dict[str, object]) -> bool:

@@ -141,6 +141,7 @@ ORACLE_RULES: dict[str, dict[str, str]] = {
     },
     "smoke": {
         "smoke-tool": "An expected tool is not listed.",
+        "smoke-capability": "A list that the server's capabilities promise is refused as an unknown method.",
         "smoke-exit": "The server does not exit cleanly when its stdin ends.",
         "smoke-lost": "A reply to a request that was written before stdin ended is missing.",
     },

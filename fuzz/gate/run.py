@@ -37,10 +37,11 @@ from wirefence.fuzz.gate.server.controls import Controls
 from wirefence.fuzz.gate.server.discovery import discover_server
 from wirefence.fuzz.gate.server.fresh import FreshServers, PreparedTrial, prepare_trial
 from wirefence.fuzz.gate.server.known_sessions import KnownSessions
+from wirefence.fuzz.gate.server.listings import list_all
 from wirefence.fuzz.gate.server.pipelined import PipelinedServer
 from wirefence.fuzz.gate.server.smoke import check_end_of_stdin, prepare_crowd
 from wirefence.fuzz.gate.server.startup import StartupFinding, StartupRunner
-from wirefence.fuzz.gate.server.verdicts import has_acted, is_usable
+from wirefence.fuzz.gate.server.verdicts import has_acted, is_usable, judge_trial
 from wirefence.fuzz.gate.triage import COUNTED, Triage
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import ToolWording
@@ -207,7 +208,7 @@ class _GateRun:
         return time.monotonic() - self.began >= self.seconds * share
 
     def _run_smoke(self) -> None:
-        """Run a good session, check the expected tools, and send many requests at once."""
+        """Run a good session, check what is listed, and send many requests at once."""
         good = self.confirmer.run_in_fresh_process(
             self._prepare_trial(self.maker.make_good_session(next(self.numbers)))
         )
@@ -219,7 +220,17 @@ class _GateRun:
             self.triage.file_finding(Confirmed(finding, good.prepared, good.seen))
         # A server that fails a good session would only time out on each request of a crowd.
         if is_usable(good.findings):
+            self._run_listings()
             self._run_crowd()
+
+    def _run_listings(self) -> None:
+        """Ask for every list that the server promises, and judge each page."""
+        prepared, seen = list_all(self.servers, self.facts, self.maker, next(self.numbers))
+        if seen.complete:
+            found = judge_trial(prepared, seen, self.facts)
+            self._count_and_confirm(prepared, Examined(prepared, seen, found))
+        else:  # what is missing shows in a session that is sent as it would be replayed
+            self._count_and_confirm(prepared, self.confirmer.run_in_fresh_process(prepared))
 
     def _run_crowd(self) -> None:
         """Send many requests and end stdin; file lost replies that a further start repeats."""

@@ -248,3 +248,27 @@ def test_what_a_server_sends_unasked_is_judged_by_its_params(
     seen = read_session(sent, Trace("t", out + noted, ()), Contract(NOW, policy="continue"))
     told = [each.effect for each in judge_evidence(replace(seen, exact=False))]
     assert told == ([f"out-not-message:{kind}"] if kind else [])
+
+
+@pytest.mark.parametrize(
+    ("method", "capability", "code", "found"),
+    [
+        ("prompts/list", "prompts", -32601, ["smoke-capability|prompts/list"]),
+        ("tools/list", "tools", -32601, ["smoke-capability|tools/list"]),
+        ("tools/list", "prompts", -32601, ["reply-code:refused|none"]),
+        ("prompts/list", "tools", -32601, []),
+        ("prompts/list", "prompts", -32603, []),
+        ("resources/templates/list", "resources", -32601, []),
+        ("prompts/get", "prompts", -32601, []),
+    ],
+)
+def test_a_list_that_is_promised_is_served(
+    method: str, capability: str, code: int, found: list[str]
+) -> None:
+    hello = greeting(NOW) | {"capabilities": {capability: {}}}
+    out = line({"jsonrpc": "2.0", "id": 0, "result": hello})
+    out += line({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no"}})
+    sent = Lines(NOW).opened() + Lines(NOW).request(method, name=1)
+    seen = read_session(sent, Trace("t", out, ()), Contract(NOW, policy="continue"))
+    told = [each.signature for each in judge_evidence(replace(seen, exact=False))]
+    assert told == [f"t|{each}" for each in found]

@@ -48,4 +48,4 @@ def test_an_end_that_is_not_in_order_says_in_which_way(
 def test_every_rule_is_planted() -> None:
     named = {each.rule for each in check_tools("s", [], ["a"])}
     named |= {each.rule for each in check_end("s", **{**END, "missing": 1, "status": "exit 1"})}
-    assert named == set(ORACLE_RULES["smoke"])
+    assert named == set(ORACLE_RULES["smoke"]) - {"smoke-capability"}  # decided from replies

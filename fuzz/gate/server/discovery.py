@@ -23,8 +23,8 @@ from wirefence.fuzz.gate.trials.messages import (
     INITIALIZED,
     TrialNames,
     make_initialize,
+    make_listing,
     make_ping,
-    make_tools_list,
     tokens_in,
 )
 from wirefence.fuzz.store.redaction import Redactor
@@ -297,32 +297,25 @@ def _list_versions(version: Version, hello: Mapping[str, Any]) -> tuple[Version,
 def _list_tools(talk: _Conversation, version: Version, patience: float) -> list[dict[str, Any]]:
     """Return all tools that the server lists, over all pages."""
     tools: list[dict[str, Any]] = []
-    cursor: object = None
+    cursor = ""
     for _ in range(_MOST_PAGES):
         names = talk.make_names()
-        raw = make_tools_list(version, names.request_id("l")).raw
-        if cursor is not None:
-            raw = _with_cursor(raw, cursor)
+        raw = make_listing(version, "tools/list", names.request_id("l"), cursor).raw
         reply = talk.send_request(raw, names.request_id("l"), patience)
         result = (reply or {}).get("result")
         if not isinstance(result, dict):
             break
         listed = result.get("tools")
         tools += [each for each in (listed if isinstance(listed, list) else []) if _is_tool(each)]
-        cursor = result.get("nextCursor")
-        if not isinstance(cursor, str):
+        said = result.get("nextCursor")
+        if not isinstance(said, str) or not said:
             break
+        cursor = said
     return tools
 
 
 def _is_tool(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("name"), str)
-
-
-def _with_cursor(raw: bytes, cursor: object) -> bytes:
-    value = json.loads(raw)
-    value.setdefault("params", {})["cursor"] = cursor
-    return json.dumps(value).encode() + b"\n"
 
 
 def _declare_nominee(

@@ -27,6 +27,7 @@ __all__ = [
     "ends_trial",
     "make_good_request",
     "make_initialize",
+    "make_listing",
     "make_ping",
     "make_tools_list",
     "number_of",
@@ -185,8 +186,15 @@ def make_ping(version: Version, ident: bytes) -> Frame:
 
 def make_tools_list(version: Version, ident: bytes, nonce: str = "") -> Frame:
     """Return a ``tools/list``."""
-    params = b"{%b}" % _META if version == STATELESS else b""
-    return Frame(_make_request(ident, b"tools/list", params), nonce)
+    return replace(make_listing(version, "tools/list", ident), nonce=nonce)
+
+
+def make_listing(version: Version, method: str, ident: bytes, cursor: str = "") -> Frame:
+    """Return a request for the first page of a list, or for the one that a cursor names."""
+    members = [_META] if version == STATELESS else []
+    members += [b'"cursor":' + json.dumps(cursor).encode()] if cursor else []
+    params = b"{%b}" % b",".join(members) if members else b""
+    return Frame(_make_request(ident, method.encode(), params))
 
 
 def make_good_request(
