@@ -42,4 +42,4 @@ def _is_promised(path: tuple[str, ...], capabilities: object) -> bool:
         if not isinstance(value, dict) or name not in value:
             return False
         value = value[name]
-    return bool(path) and value is not False and value is not None
+    return bool(path) and (isinstance(value, dict) or value is True)

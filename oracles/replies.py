@@ -20,7 +20,12 @@ from wirefence.oracles.evidence import (
     member_of,
 )
 from wirefence.oracles.records import Finding, FrameVerdict
-from wirefence.oracles.results import check_error_data, check_result, is_broken_promise
+from wirefence.oracles.results import (
+    check_error_data,
+    check_result,
+    is_broken_promise,
+    may_be_unknown,
+)
 from wirefence.oracles.transcript_kinds import holds_message, list_offences
 from wirefence.oracles.value_text import describe_value
 
@@ -162,6 +167,8 @@ def _check_error(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Itera
     if is_broken_promise(evidence, frame, reply):
         text = f"{frame.method} is not served, though the server's capabilities promise it"
         yield evidence.make_finding("smoke", "smoke-capability", frame.method, text, line)
+    elif may_be_unknown(evidence, frame, reply):
+        return
     elif frame.reply == "result" and frame.kind == "request":
         # Beside a control session it is told from the difference to that.
         if evidence.exact or evidence.control is None:

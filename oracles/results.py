@@ -10,12 +10,19 @@ from collections.abc import Iterator
 
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.evidence import Evidence, Reply, member_of, result_of
+from wirefence.oracles.promises import list_promised
 from wirefence.oracles.protocol import ShapeFault, find_error_fault, find_result_fault
 from wirefence.oracles.protocol.traits import describe_fault, name_trait
 from wirefence.oracles.records import Finding, FrameVerdict, ReplyVerdict
 from wirefence.strategies.records import VERSIONS, Version
 
-__all__ = ["check_error_data", "check_result", "is_broken_promise", "list_promised"]
+__all__ = [
+    "check_error_data",
+    "check_result",
+    "is_broken_promise",
+    "list_listings",
+    "may_be_unknown",
+]
 
 _MARKS: dict[str, str] = {
     "initialize": "protocolVersion",
@@ -31,13 +38,8 @@ _MARKS: dict[str, str] = {
 }
 """A member that the result of each method must have, and no other: how a crossed reply is seen."""
 
-_LISTINGS = {
-    "tools/list": "tools",
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/templates/list": "resources",
-}
-"""The methods that list what a server has, and the capability which says that it has some."""
+_LISTINGS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
+"""The methods that list what a server has."""
 
 _NOT_SERVED = -32601
 _OPTIONAL = "resources/templates/list"
@@ -52,7 +54,7 @@ def check_result(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Itera
 
     Rules: ``reply-id:crossed`` for the result of another method, else ``malformed-result``.
     """
-    if not frame.rule and _is_crossed(frame.method, result_of(reply.verdict)):
+    if not frame.rule and _is_crossed(evidence, frame.method, result_of(reply.verdict)):
         text = f"a {frame.method} result without {_MARKS[frame.method]}"
         yield evidence.make_finding("reply", "reply-id:crossed", frame, text, reply.line)
     elif fault := _find_fault(evidence, frame, member_of(reply.verdict, "result")):
@@ -73,11 +75,10 @@ def check_error_data(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> I
         yield _report_fault(evidence, "mcp-error", fault, whole, reply)
 
 
-def list_promised(hello: dict[str, object]) -> list[str]:
+def list_listings(version: Version, hello: dict[str, object]) -> list[str]:
     """Return the listing methods that the capabilities in a result promise."""
-    said = hello.get("capabilities")
-    said = said if isinstance(said, dict) else {}
-    return [method for method, name in _LISTINGS.items() if isinstance(said.get(name), dict)]
+    promised = list_promised(version, hello.get("capabilities"))
+    return [method for method in _LISTINGS if method in promised]
 
 
 def is_broken_promise(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> bool:
@@ -90,16 +91,26 @@ def is_broken_promise(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> 
         if owed.frame.method in ("initialize", "server/discover") and not owed.frame.rule
         for each in owed.replies
     )
-    promised = frame.method in list_promised(result_of(next(hellos, ReplyVerdict(""))))
+    hello = result_of(next(hellos, ReplyVerdict("")))
+    promised = frame.method in list_listings(evidence.contract.version, hello)
     return promised and frame.method != _OPTIONAL
 
 
-def _is_crossed(method: str, result: dict[str, object]) -> bool:
-    """Whether a result looks like that of another method."""
+def may_be_unknown(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> bool:
+    """Whether a server may say that it does not serve a method, though its kin is promised."""
+    return not evidence.exact and frame.method == _OPTIONAL and reply.verdict.code == _NOT_SERVED
+
+
+def _is_crossed(evidence: Evidence, method: str, result: dict[str, object]) -> bool:
+    """Whether a result looks like that of another method.
+
+    An empty one looks like that of a ping. Of a server that may leave out members it says nothing.
+    """
     mark = _MARKS.get(method)
     if mark is None or mark in result:
         return False
-    return result.keys() <= _EMPTY or any(other in result for other in _MARKS.values())
+    empty = evidence.exact and result.keys() <= _EMPTY
+    return empty or any(other in result for other in _MARKS.values())
 
 
 def _find_fault(evidence: Evidence, frame: FrameVerdict, result: object) -> ShapeFault | None:

@@ -21,7 +21,7 @@ from wirefence.fuzz.gate.server.fresh import (
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import TrialNames, make_listing, make_ping
 from wirefence.oracles.evidence import list_responses, result_of
-from wirefence.oracles.results import list_promised
+from wirefence.oracles.results import list_listings
 from wirefence.oracles.transcript_judge import judge_reply
 from wirefence.strategies.records import Case, Frame
 from wirefence.targets.command.session import Session
@@ -82,7 +82,7 @@ class _Listing:
             return False
         for frame in opening[1:]:
             self._send(frame)
-        promised = list_promised(hello)
+        promised = list_listings(self.maker.version, hello)
         roles = ("l" + "".join(each) for each in product(ascii_lowercase, repeat=2))
         listed = all(self._list_pages(each, islice(roles, _MOST_PAGES)) for each in promised)
         last = make_ping(self.maker.version, self._name("s"))
