@@ -152,8 +152,6 @@ def test_every_result_of_the_grammar_is_silent(version: Version) -> None:
     [
         ("tools/list", {"content": []}),
         ("tools/call", {"tools": []}),
-        ("tools/call", {}),
-        ("initialize", {"_meta": {}}),
         ("tools/list", {"prompts": [{}]}),
     ],
 )
@@ -161,6 +159,12 @@ def test_the_result_of_another_method_is_crossed_and_nothing_else(
     method: str, result: dict[str, Any]
 ) -> None:
     assert shown(NOW, method, result) == ["reply-id:crossed|none"]
+
+
+def test_an_empty_result_of_a_server_of_others_lacks_a_member() -> None:
+    assert shown(NOW, "tools/call", {}) == ["malformed-result|mcp-result:content-missing"]
+    said = shown(NOW, "initialize", {"_meta": {}})
+    assert said == ["malformed-result|mcp-result:capabilities-missing"]
 
 
 def test_a_result_that_is_no_object_is_told_once() -> None:
