@@ -238,7 +238,7 @@ def test_what_shows_where_nothing_is_wrong_is_not_due_to_a_deviation():
 
 
 def test_two_rules_are_two_faults_and_two_effects_of_one_rule_are_one():
-    assert names_of("reply-code|rpc-id:null", "reply-code|mcp-meta:object") == [
+    assert names_of("reply-code|rpc-id:null", "reply-code|mcp-meta:type") == [
         "reply-code|mcp-meta",
         "reply-code|rpc-id",
     ]

@@ -28,7 +28,7 @@ FAULTS = [
         "act-rejected|life-not-initialized:request",
     ),
     ("OpensForAnything", "gate-no-id", "before", "act-rejected|mcp-kind:no-id"),
-    ("LocksVersion", "version-array", "before", "session-state|mcp-params:version"),
+    ("LocksVersion", "version-array", "before", "session-state|mcp-params:protocolVersion-type"),
     ("KeepsHalf", "truncate-line", "after", "live-hang|json-syntax:unclosed-string"),
     ("DiesOfBadJson", "ugly-debug-line", "after", f"live-crash|{JSON_ERROR}"),
     ("Prints", "good", "after", "out-not-json:text|none"),
