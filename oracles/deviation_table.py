@@ -102,6 +102,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("tool-unknown", "other-case", "other-case", "a tool's name in other letters"),
     ("tool-unknown", "other", "", "a name that no tool has"),
     ("tool-arguments", "missing", "missing", "a required argument is missing"),
+    ("tool-arguments", "schema", "schema", "arguments that the tool's input schema refuses otherwise"),
     ("tool-arguments", "choice", "choice", "a string that is none of the choices"),
     ("tool-arguments", "item", "item", "an item of an array with another type"),
     ("tool-arguments", "number", "type", "a number where another type is declared"),

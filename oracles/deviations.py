@@ -236,9 +236,10 @@ def _find_tool(message: _Message, contract: Contract) -> Tool:
 
 def _name_argument(_raw: bytes, message: _Message, contract: Contract) -> str:
     given = message["params"].get("arguments", {})
-    wrong = next(
-        each for each in _find_tool(message, contract).arguments if not fits_argument(each, given)
-    )
+    declared = _find_tool(message, contract).arguments
+    wrong = next((each for each in declared if not fits_argument(each, given)), None)
+    if wrong is None:
+        return "schema"
     if wrong.name not in given:
         return "missing"
     value = given[wrong.name]

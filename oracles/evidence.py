@@ -113,8 +113,7 @@ class Evidence:
     no longer answered, for whatever reason. ``status`` says how a process ended, ``last_words`` the
     last line of its error. ``secrets`` are strings that no reply may hold, ``names`` those that no
     error may hold. ``memory_bound`` and ``peak_bytes`` are bytes; ``held_bytes`` what was kept from
-    one write to the next. ``waived`` are rules whose verdicts do not count, as the target declares
-    more. ``control`` is the same session without its rejected frames.
+    one write to the next. ``control`` is the same session without its rejected frames.
     """
 
     target: str
@@ -141,17 +140,13 @@ class Evidence:
     memory_bound: int = 0
     held_bytes: int = 0
     held_bound: int | None = None
-    waived: frozenset[str] = frozenset()
     results: dict[object, Reply] = field(default_factory=dict)
     control: Evidence | None = None
     _deviations: dict[object, str] = field(default_factory=dict, compare=False, repr=False)
 
     def deviation_of(self, frame: FrameVerdict | None) -> str:
-        """Return what is wrong with a frame; of one after the close, with what closed it.
-
-        Nothing is wrong with a frame whose rule is waived.
-        """
-        if frame is None or frame.rule in self.waived:
+        """Return what is wrong with a frame; of one after the close, with what closed it."""
+        if frame is None:
             return NONE
         if frame.rule == "life-closed":
             return self.deviation_of(next((each for each in self.frames if each.closes), None))

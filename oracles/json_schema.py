@@ -19,7 +19,7 @@ from wirefence.oracles.document import judge_document
 if TYPE_CHECKING:
     from jsonschema_rs import Draft7Validator, Draft202012Validator
 
-__all__ = ["Fit", "fits_schema"]
+__all__ = ["Fit", "admits_others", "fits_schema"]
 
 Fit = Literal["fits", "differs", "unknown"]
 """``unknown`` where the schema is unusable, too complex, or written for another dialect."""
@@ -42,6 +42,16 @@ _ELSEWHERE = frozenset({"$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$rec
 _CONTENT = frozenset({"contentEncoding", "contentMediaType"})
 """Keywords that draft-07 lets a validator assert or not."""
 _PATTERNS = frozenset({"pattern", "patternProperties"})
+
+
+_SILENT = frozenset(
+    {
+        *("$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default"),
+        *("examples", "type", "properties", "required", "minProperties", "maxProperties"),
+        *("dependentRequired", "deprecated", "readOnly", "writeOnly"),
+    }
+)
+"""Keywords that name no member of an object which ``properties`` does not name."""
 
 
 class _UnknownError(Exception):
@@ -67,6 +77,16 @@ def fits_schema(schema: str, value: object) -> Fit:
         return "fits" if _is_valid(_compile(schema), value) else "differs"
     except (_UnknownError, ValueError, OverflowError, RecursionError):
         return "unknown"
+
+
+@lru_cache(maxsize=64)
+def admits_others(schema: str) -> bool:
+    """Return whether a schema may admit a member on purpose that its ``properties`` do not name."""
+    root = judge_document(schema.encode(), profile="spec").value
+    if not isinstance(root, dict):
+        return True
+    closed = root.get("additionalProperties", False) is False
+    return not closed or not root.keys() <= _SILENT | {"additionalProperties"}
 
 
 def _is_valid(schema: _Schema | None, value: object) -> bool:

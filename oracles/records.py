@@ -69,7 +69,8 @@ class Call:
     tool: str
     arguments: dict[str, object]
     required: bool = True
-    """False where a target may refuse it (a batch with invalid members under ``spec``)."""
+    """False where a target may refuse it: in a batch with invalid members under ``spec``, or where
+    nobody knows whether its arguments fit the tool's schema."""
 
 
 class FrameVerdict(NamedTuple):

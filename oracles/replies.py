@@ -147,12 +147,9 @@ def _check_reply(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Itera
 def _is_refused(evidence: Evidence, frame: FrameVerdict) -> bool:
     """Whether a result is no answer to a frame.
 
-    Another's server may serve methods that the contract does not know, and declare its tools more
-    richly than the judge can read.
+    Another's server may serve methods that the contract does not know.
     """
-    if not frame.rule or frame.rule in evidence.waived:
-        return False
-    return evidence.exact or frame.rule != "mcp-method"
+    return bool(frame.rule) and (evidence.exact or frame.rule != "mcp-method")
 
 
 def _charge_success(evidence: Evidence, frame: FrameVerdict, line: bytes) -> Finding:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wirefence.oracles.document import judge_document
-from wirefence.oracles.evidence import Evidence, Reply, member_of, result_of
+from wirefence.oracles.evidence import Evidence, Reply, has_succeeded, member_of, result_of
+from wirefence.oracles.json_schema import fits_schema
 from wirefence.oracles.promises import list_promised
 from wirefence.oracles.protocol import ShapeFault, find_error_fault, find_result_fault
 from wirefence.oracles.protocol.traits import describe_fault, name_trait
@@ -45,6 +46,7 @@ _NOT_SERVED = -32601
 _OPTIONAL = "resources/templates/list"
 """A server with resources may have no templates, and many do not serve the method then."""
 
+_FIRST_WITH_OUTPUT = "2025-06-18"
 _EMPTY = frozenset({"_meta", "resultType"})
 """Members that the result of a request without an answer may have."""
 
@@ -60,6 +62,8 @@ def check_result(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Itera
     elif fault := _find_fault(evidence, frame, member_of(reply.verdict, "result")):
         whole = f"the result of {frame.method}"
         yield _report_fault(evidence, "mcp-result", fault, whole, reply)
+    elif frame.method == "tools/call" and frame.calls:
+        yield from _check_output(evidence, frame, reply)
 
 
 def check_error_data(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
@@ -107,7 +111,7 @@ def _is_crossed(evidence: Evidence, method: str, result: dict[str, object]) -> b
     An empty one looks like that of a ping. Of a server that may leave out members it says nothing.
     """
     mark = _MARKS.get(method)
-    if mark is None or mark in result:
+    if mark is None or mark in result or result.get("resultType", "complete") != "complete":
         return False
     empty = evidence.exact and result.keys() <= _EMPTY
     return empty or any(other in result for other in _MARKS.values())
@@ -144,6 +148,34 @@ def _asks_for_task(evidence: Evidence, frame: FrameVerdict) -> bool:
     sent = judge_document(raw, profile="spec").value
     params = sent.get("params") if isinstance(sent, dict) else None
     return isinstance(params, dict) and "task" in params
+
+
+def _check_output(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
+    """Compare what a tool returned with the output schema that it declares.
+
+    Source: MCP 2025-06-18 and later, tools, output schema: servers MUST provide structured results
+    that conform to it.
+    """
+    (call,) = frame.calls
+    tool = next((each for each in evidence.contract.tools if each.name == call.tool), None)
+    result = result_of(reply.verdict)
+    if tool is None or not tool.output_schema or not has_succeeded(reply.verdict):
+        return
+    if (_find_spoken(evidence) or "") < _FIRST_WITH_OUTPUT:
+        return
+    if "structuredContent" not in result:
+        trait, text = "missing", "is missing, though the tool has an output schema"
+    elif fits_schema(tool.output_schema, result["structuredContent"]) == "differs":
+        trait, text = "schema", "does not fit the output schema of the tool"
+    else:
+        return
+    yield evidence.make_finding(
+        "reply",
+        "malformed-result",
+        f"mcp-result:structuredContent-{trait}",
+        f"the result of tools/call: structuredContent {text}",
+        reply.line,
+    )
 
 
 def _report_fault(

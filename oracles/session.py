@@ -187,6 +187,8 @@ def _framing_fault(raw: bytes, contract: Contract) -> str:
 def _make_answered(said: _Said, start: int, end: int) -> FrameVerdict:
     rule = BY_ID.get(said.rule)
     reply: _Reply = "result" if said.kind == "request" else "none"
+    if not all(call.required for call in said.calls):
+        reply = "either"
     if rule:
         reply = "either" if rule.layer == "tool" else "error"
     if said.kind == "batch" and said.ids:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wirefence.oracles.json_schema import Fit, admits_others, fits_schema
 from wirefence.oracles.message import is_integer, is_number
 from wirefence.oracles.records import Call
-from wirefence.strategies.contract import Argument, Contract
+from wirefence.strategies.contract import Argument, Contract, Tool
 
 __all__ = ["call_fault", "fits_argument"]
 
@@ -25,20 +26,26 @@ _FITS: dict[str, Callable[[object], bool]] = {
     "boolean": lambda value: isinstance(value, bool),
     "array": _is_list_of_strings,
     "object": lambda value: isinstance(value, dict),
+    "any": lambda _value: True,
 }
 
 
 def call_fault(
     name: str, arguments: dict[str, Any], meta: dict[str, Any], contract: Contract
 ) -> tuple[str, Call | None]:
-    """The refusal that a call meets, or ``""`` and the call as it may act."""
+    """The refusal that a call meets, or ``""`` and the call as it may act.
+
+    The call is not ``required`` where nothing tells whether its arguments fit the tool's schema.
+    """
     tool = next((each for each in contract.tools if each.name == name), None)
     if tool is None:
         return "tool-unknown", None
+    fit = _fit_arguments(tool, arguments)
+    if fit == "differs":
+        return "tool-arguments", None
     declared = {argument.name for argument in tool.arguments}
-    for argument in tool.arguments:
-        if not fits_argument(argument, arguments):
-            return "tool-arguments", None
+    if tool.input_schema and (fit == "unknown" or admits_others(tool.input_schema)):
+        declared |= arguments.keys()
     if contract.profile == "strict" and not arguments.keys() <= declared:
         return "tool-unknown-argument", None
     token = meta.get(_TOKEN)
@@ -46,7 +53,14 @@ def call_fault(
         return "identity-unknown", None
     if tool.operator_only and _TOKEN not in meta:
         return "authz-denied", None
-    return "", Call(name, {key: arguments[key] for key in arguments if key in declared})
+    kept = {key: arguments[key] for key in arguments if key in declared}
+    return "", Call(name, kept, required=fit == "fits")
+
+
+def _fit_arguments(tool: Tool, arguments: dict[str, Any]) -> Fit:
+    if tool.input_schema:
+        return fits_schema(tool.input_schema, arguments)
+    return "fits" if all(fits_argument(each, arguments) for each in tool.arguments) else "differs"
 
 
 def fits_argument(argument: Argument, arguments: dict[str, Any]) -> bool:

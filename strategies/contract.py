@@ -11,16 +11,21 @@ from typing import Literal
 
 from wirefence.strategies.records import Version
 
-__all__ = ["DEFAULT_TOOLS", "Argument", "Contract", "Policy", "Profile", "Tool"]
+__all__ = ["DEFAULT_TOOLS", "UNREADABLE", "Argument", "Contract", "Policy", "Profile", "Tool"]
 
 Profile = Literal["strict", "spec"]
 Policy = Literal["close", "continue"]
-ArgumentType = Literal["string", "integer", "number", "boolean", "array", "object"]
+ArgumentType = Literal["string", "integer", "number", "boolean", "array", "object", "any"]
+UNREADABLE = "?"
+"""In place of an input schema: any arguments may be taken or refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One tool argument. ``choices`` limits a string; items of an array are strings."""
+    """One tool argument. ``choices`` limits a string; items of an array are strings.
+
+    Only an input schema says what one of type ``any`` may be.
+    """
 
     name: str
     type: ArgumentType
@@ -30,11 +35,17 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that acts. Its ``action`` argument is the nonce that an effect is traced by."""
+    """A tool that acts. Its ``action`` argument is the nonce that an effect is traced by.
+
+    The schemas are those that a server declares, as JSON text, ``""`` where it declares none. Where
+    there is an ``input_schema``, it decides which arguments fit, and ``arguments`` names them.
+    """
 
     name: str
     arguments: tuple[Argument, ...]
     operator_only: bool = False
+    input_schema: str = ""
+    output_schema: str = ""
 
 
 _ACTION = Argument("action", "string", required=True)

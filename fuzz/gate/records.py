@@ -155,10 +155,9 @@ class Facts:
     """What discovery learned about the server.
 
     ``versions`` are the protocol versions that it speaks. ``tool`` is the declaration of the called
-    tool. ``declared`` is false where the tool's schema is richer than the judge's; then the judge's
-    verdict on arguments is ignored. ``startup`` is the time to the first reply in seconds,
-    ``startup_cpu`` the CPU seconds of the server's processes in that time. ``promised`` are the
-    methods of requests that it must know: its capabilities promise them, or the gate sends them.
+    tool. ``startup`` is the time to the first reply in seconds, ``startup_cpu`` the CPU seconds of
+    the server's processes in that time. ``promised`` are the methods of requests that it must know:
+    its capabilities promise them, or the gate sends them.
     """
 
     label: str
@@ -169,7 +168,6 @@ class Facts:
     tools: tuple[str, ...]
     nominee: NominatedTool | None
     tool: Tool | None
-    declared: bool
     policy: Policy
     startup: float
     peak_bytes: int

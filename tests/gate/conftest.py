@@ -46,10 +46,10 @@ class Bench:
 
     @property
     def facts(self) -> Facts:
-        tool, _ = declare_tool(DECLARED, NOMINEE)
+        tool = declare_tool(DECLARED, NOMINEE)
         return Facts(
             "s", "s", "1", "2025-11-25", ("2025-11-25",), ("record",), NOMINEE, tool,
-            declared=True, policy=self.policy, startup=0.1, peak_bytes=100_000_000,
+            policy=self.policy, startup=0.1, peak_bytes=100_000_000,
         )  # fmt: skip
 
     @property

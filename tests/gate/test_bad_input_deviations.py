@@ -61,7 +61,7 @@ HANDSHAKES: dict[str, str] = {
 def make_maker(version: Version) -> TrialMaker:
     facts = Facts(
         "s", "s", "1", version, (version,), ("record",), NOMINEE, None,
-        declared=False, policy="continue", startup=0.1, peak_bytes=0,
+        policy="continue", startup=0.1, peak_bytes=0,
     )  # fmt: skip
     return TrialMaker(facts, ToolWording.of(NOMINEE), version)
 

@@ -18,6 +18,8 @@ from wirefence.fuzz.gate.trials.messages import (
     strip_names,
     tokens_in,
 )
+from wirefence.oracles.deviations import find_deviation
+from wirefence.oracles.session import judge_session
 from wirefence.strategies.damage import OPERATORS
 
 
@@ -116,19 +118,42 @@ def test_nothing_is_called_unasked_but_what_says_that_it_only_reads(tool, chosen
 
 
 @pytest.mark.parametrize(
-    ("schema", "said"),
+    ("schema", "told"),
     [
-        ({"properties": {"a": {"type": "string"}}}, True),
-        ({"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}, False),
-        ({"properties": {"a": {"type": "array"}}}, False),
-        ({"properties": {"a": {"type": "string"}}, "additionalProperties": True}, False),
-        ({"properties": {"b": {"type": "string"}}}, False),
-        ({}, False),
+        ({"properties": {"a": {"type": "string"}}}, "number unknown"),
+        (
+            {"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}},
+            "schema unknown",
+        ),
+        ({"properties": {"a": {}}, "additionalProperties": {"type": "integer"}}, "fits fits"),
+        ({"properties": {"a": {"type": "string"}}, "additionalProperties": True}, "number fits"),
+        ({"properties": {"a": {"type": "string"}}, "patternProperties": {"^b": {}}}, "number fits"),
+        ({"properties": {"a": {"pattern": "^[a-z0-9]+$"}}}, "fits unknown"),
+        ({"properties": {"a": {"pattern": "(?!x)"}}}, "any any"),
+        ({"properties": {"a": {"type": "integer"}}}, "any any"),
+        ({"properties": {"b": {"type": "string"}}}, "any any"),
+        ({}, "any any"),
+        ({"properties": {"a": {}}, "required": 5}, "any any"),
     ],
 )
-def test_a_schema_that_says_more_than_the_judge_is_not_held_against_the_server(schema, said):
-    _, whole = declare_tool({"name": "x", "inputSchema": schema}, NominatedTool("x", '{"a":"v"}'))
-    assert whole == said
+def test_the_schema_of_a_tool_decides_unless_it_refuses_what_the_user_gives(bench, schema, told):
+    """Another type of ``a``, then an argument that it does not name."""
+    nominee = NominatedTool("x", '{"a":"{nonce}"}')
+    tool = declare_tool({"name": "x", "inputSchema": schema}, nominee)
+    facts = replace(bench().facts, tool=tool)
+    found = []
+    for arguments in ('{"a":5}', '{"a":"v","b":1}'):
+        call = (
+            b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"x","arguments":%b}}'
+        )
+        opened = b"".join(f.raw for f in bench().maker.make_handshake(TrialNames(1)))
+        data = opened + call % arguments.encode() + b"\n"
+        contract = facts.make_contract("strict")
+        last = judge_session(data, contract).frames[-1]
+        trait = find_deviation(data, last, contract).partition(":")[2]
+        names = {"": "any" if last.reply == "either" else "fits", "other": "unknown"}
+        found.append(names.get(trait, trait))
+    assert " ".join(found) == told
 
 
 @pytest.mark.parametrize("tool", ["record", "a tool with a longer name"])

@@ -9,6 +9,7 @@ import pytest
 from tests.gate.paper import CALLED, HELLO, Paper, ident, line, request
 from wirefence.fuzz.gate.records import Observation
 from wirefence.oracles.liveness import MEMORY_PER_BYTE, MEMORY_SLACK
+from wirefence.strategies.contract import UNREADABLE
 from wirefence.strategies.records import Frame
 from wirefence.targets.effects.records import Observed
 
@@ -216,15 +217,18 @@ def test_of_several_rejected_frames_a_call_is_charged_with_a_nameless_effect(ben
 
 
 def test_nothing_is_said_to_be_wrong_with_arguments_that_the_judge_cannot_read(good):
-    """The tool's schema is richer than the judge's, so what is missing is missing anyway."""
+    """Nothing tells whether they fit the tool's schema, so what is missing is missing anyway."""
     frames = good.trial.case.frames
     richer = Frame(frames[2].raw.replace(b'"arguments":{', b'"arguments":{"tags":[],'))
     case = replace(good.trial.case, frames=(*frames[:2], richer, *frames[3:]))
     paper = replace(good, trial=replace(good.trial, case=case))
     seen, control = Observation(paper.lines(without="p")), Observation(good.lines())
     assert paper.shows(seen) == {"reply-missing|tool-unknown-argument:other"}
-    unread = replace(paper, facts=replace(paper.facts, declared=False))
-    assert unread.shows(seen) == {"reply-missing|none"}
+    tool = replace(paper.facts.tool, input_schema=UNREADABLE)
+    unread = replace(paper, facts=replace(paper.facts, tool=tool))
+    assert unread.shows(seen) == {"reply-missing:tools/call|none"}
+    refused = line(ident(good.number, "p"), error=ERROR)
+    assert unread.shows(Observation(paper.lines(p=refused))) == set()
     idle = replace(control, effects=(good.acted(),))
     assert "act-missing|none" in unread.shows(Observation(paper.lines()), idle)
 

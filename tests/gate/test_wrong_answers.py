@@ -38,6 +38,8 @@ SHOWN = {
     "priority": "content-priority-value",
     "is-error": "isError-type",
     "structured-list": "structuredContent-type",
+    "structured-schema": "structuredContent-schema",
+    "structured-missing": "structuredContent-missing",
 }
 UNASKED = {
     "level": "mcp-params-level-type",

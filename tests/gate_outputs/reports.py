@@ -17,7 +17,6 @@ FACTS = Facts(
     ("record",),
     None,
     None,
-    declared=True,
     policy="close",
     startup=0.1,
     peak_bytes=0,

@@ -27,7 +27,7 @@ from wirefence.targets.command.records import Launch
 SERVER = Path(__file__).with_name("noisy_server.py")
 FACTS = Facts(
     "noisy", "noisy", "1", "2025-11-25", ("2025-11-25",), (), None, None,
-    declared=False, policy="continue", startup=0.1, peak_bytes=0,
+    policy="continue", startup=0.1, peak_bytes=0,
 )  # fmt: skip
 OPTIONS = Options(patience=10.0)
 BY_NAME = {cause.name: cause for cause in VARIANTS}

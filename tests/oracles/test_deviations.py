@@ -15,7 +15,7 @@ from wirefence.oracles.deviation_table import (
 from wirefence.oracles.deviations import find_deviation
 from wirefence.oracles.rules import BY_ID
 from wirefence.oracles.session import close_judgement, judge_session
-from wirefence.strategies.contract import Contract
+from wirefence.strategies.contract import DEFAULT_TOOLS, Argument, Contract, Tool
 from wirefence.strategies.records import Version
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -272,12 +272,16 @@ def test_a_deviation_is_named_and_a_sound_frame_like_it_has_none(
     assert last_deviation(HANDSHAKE + sound + b"\n") == NONE
 
 
+ONE_ARGUMENT = Tool("one", (Argument("action", "string"),), input_schema='{"maxProperties":1}')
+
+
 def last_deviation(data: bytes, version: Version = "2025-11-25") -> str:
-    contract = Contract(version=version, policy="continue")
+    contract = Contract(version=version, policy="continue", tools=(*DEFAULT_TOOLS, ONE_ARGUMENT))
     return find_deviation(data, judge_session(data, contract).frames[-1], contract)
 
 
 _FULL = b"%b,%b" % (_VERSION, _CAPABILITIES)
+_ONE = b'"name":"one","arguments":{"action":"a"%b}'
 _CALLS = record(b""), record(b"").replace(b'"id":1', b'"id":2')
 
 OTHERS: dict[str, tuple[Version, bytes, bytes]] = {
@@ -333,6 +337,11 @@ OTHERS: dict[str, tuple[Version, bytes, bytes]] = {
         "2025-11-25",
         opening(b'"protocolVersion":"1","capabilities":{},"clientInfo":{"name":"c"}') + b"\n",
         _OPENING + b"\n",
+    ),
+    "tool-arguments:schema": (
+        "2025-11-25",
+        HANDSHAKE + call(_ONE % b',"b":1') + b"\n",
+        HANDSHAKE + call(_ONE % b"") + b"\n",
     ),
     "life-not-initialized:request": ("2025-11-25", record(b"") + b"\n", PING + b"\n"),
     "life-not-initialized:notification": (

@@ -18,6 +18,7 @@ from wirefence.oracles.json_schema import fits_schema
 OLD = {"$schema": "http://json-schema.org/draft-07/schema#"}
 NEW = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 TREE = {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}}
+NULL = {"type": "null"}
 PAIR = {"type": "array", "items": [{"type": "string"}]}
 
 
@@ -35,10 +36,9 @@ def fits(schema: Any, value: object) -> str:
         ({"prefixItems": [{"type": "string"}], "items": False}, ["a"], ["a", 1]),
         ({**OLD, **PAIR}, ["a", 1], [1]),
         ({**NEW, "dependentRequired": {"a": ["b"]}}, {"b": 1}, {"a": 1}),
-        ({"$id": "x:s", "$ref": "#/$defs/x%25", "$defs": {"x%": {"type": "null"}}},
-         None, 1),
+        ({"$id": "https://example.org/s", "$ref": "#/$defs/x%25", "$defs": {"x%": NULL}}, None, 1),
         (TREE, {"a": {"b": {}}}, {"a": {"b": 1}}),
-        ({"unevaluatedProperties": False, "anyOf": [{"properties": {"a": {}}}]}, {"a": 1}, {"": 1}),
+        ({"unevaluatedItems": False, "allOf": [{"prefixItems": [{}]}]}, [1], [1, 2]),
         ({"format": "email"}, "no address", None),
     ],
 )  # fmt: skip
@@ -76,13 +76,11 @@ def test_what_is_no_json_is_not_judged(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [LongInteger("1"), UNKNOWN, 2**53 + 1, -(10**400), 1e300, float("inf"), "\ud800"]
+    "value", [LongInteger("1"), UNKNOWN, 2**53 + 1, -(10**400), 1e300, float("inf")]
 )
 def test_values_that_readers_round_or_lack_are_not_judged(value: object) -> None:
     for each in (value, [value], {"a": [{"b": value}]}):
-        assert fits({"type": ["string", "object", "array", "number"], "minimum": 2}, each) in (
-            *("unknown", "fits" if isinstance(value, str) and each is not value else "unknown"),
-        )
+        assert fits({"minimum": 2}, each) == "unknown"
 
 
 def double(levels: int) -> dict[str, Any]:

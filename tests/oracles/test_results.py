@@ -15,7 +15,7 @@ from wirefence.oracles.faults import group_findings
 from wirefence.oracles.protocol.traits import list_traits
 from wirefence.oracles.records import Finding
 from wirefence.oracles.session_findings import judge_evidence
-from wirefence.strategies.contract import Contract, Profile
+from wirefence.strategies.contract import DEFAULT_TOOLS, Contract, Profile, Tool
 from wirefence.strategies.mcp import message_of
 from wirefence.strategies.mcp_kinds import kinds
 from wirefence.strategies.records import VERSIONS, Version
@@ -67,9 +67,10 @@ def answer(
     spoken: str = "",
     exact: bool = False,
     member: str = "result",
+    tools: tuple[Tool, ...] = DEFAULT_TOOLS,
 ) -> list[Finding]:
     """Judge one answer to one request, in a session that is right but for that."""
-    lines, contract = Lines(version), Contract(version, profile, "continue")
+    lines, contract = Lines(version), Contract(version, profile, "continue", tools)
     opened = b"" if lines.stateless or method == "initialize" else lines.opened()
     hello = line({"jsonrpc": "2.0", "id": 0, "result": greeting(version)})
     if spoken:
@@ -128,6 +129,37 @@ def test_a_finding_names_the_method_and_the_whole_place() -> None:
     place = "tools[1].inputSchema.type has a value that is not allowed"
     assert found.summary == f"the result of tools/list: {place}"
     assert json.loads(found.offending)["result"] == bad
+
+
+OUTPUT = '{"type":"object","required":["n"]}'
+
+
+@pytest.mark.parametrize(
+    ("version", "schema", "changes", "trait"),
+    [
+        (NOW, OUTPUT, {"structuredContent": {"n": 1}}, ""),
+        (NOW, OUTPUT, {"structuredContent": {}}, "structuredContent-schema"),
+        (NOW, OUTPUT, {"structuredContent": []}, "structuredContent-type"),
+        (NOW, OUTPUT, {}, "structuredContent-missing"),
+        (NOW, OUTPUT, {"isError": True}, ""),
+        (NOW, OUTPUT, {"isError": True, "structuredContent": {}}, ""),
+        (NOW, "", {"structuredContent": {}}, ""),
+        (NOW, "?", {"structuredContent": {}}, ""),
+        ("2025-06-18", OUTPUT, {}, "structuredContent-missing"),
+        ("2025-03-26", OUTPUT, {}, ""),
+        ("2026-07-28", OUTPUT, {"resultType": "complete"}, "structuredContent-missing"),
+        ("2026-07-28", OUTPUT, {"resultType": "org.example/x"}, ""),
+    ],
+)
+def test_structured_content_is_what_the_tool_declares(
+    version: Version, schema: str, changes: dict[str, Any], trait: str
+) -> None:
+    tools = (replace(DEFAULT_TOOLS[0], output_schema=schema),)
+    result = {"content": [TEXT], **changes}
+    if version == "2026-07-28" and "org" in changes["resultType"]:
+        del result["content"]
+    found = shown(version, "tools/call", result, tools=tools)
+    assert found == (malformed(trait) if trait else [])
 
 
 @pytest.mark.parametrize("version", VERSIONS)

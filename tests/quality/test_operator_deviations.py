@@ -197,6 +197,7 @@ WITHOUT: dict[str, str] = {
         _UNTAGGED,
     ),
     "life-closed:frame": _NOT_ALONE,
+    "tool-arguments:schema": "the contract's own tools have no schema beside their arguments",
 }
 """Deviations that no operator makes alone, with the reason."""
 

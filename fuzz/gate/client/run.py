@@ -150,7 +150,6 @@ class _ClientRun:
             tools=(),
             nominee=None,
             tool=None,
-            declared=False,
             policy="continue",
             startup=good.seconds,
             peak_bytes=0,

@@ -1,24 +1,24 @@
 """Translate tools as a server declares them into the contract's terms.
 
-JSON Schema can express more than the contract's six types. Where a schema does, the judge's verdict
-on arguments is ignored and only frames are judged.
+Its own schema decides which arguments fit; the contract's types say in few words what is wrong with
+those that do not.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from dataclasses import replace
+from typing import Any
 
 from wirefence.fuzz.gate.records import NominatedTool
-from wirefence.strategies.contract import Argument, ArgumentType, Tool
+from wirefence.fuzz.gate.trials.messages import TrialNames
+from wirefence.oracles.tools import call_fault
+from wirefence.strategies.contract import UNREADABLE, Argument, ArgumentType, Contract, Tool
 
 __all__ = ["choose_tool", "declare_tool"]
 
-_ARGUMENT_TYPES: tuple[str, ...] = get_args(ArgumentType)
-_PLAIN_KEYWORDS = frozenset(
-    {"type", "title", "description", "default", "enum", "examples", "format"}
-)
+_PLAIN_TYPES: tuple[ArgumentType, ...] = ("string", "integer", "number", "boolean", "object")
 
 
 def choose_tool(tools: Sequence[Mapping[str, Any]]) -> NominatedTool | None:
@@ -37,54 +37,52 @@ def choose_tool(tools: Sequence[Mapping[str, Any]]) -> NominatedTool | None:
     return None
 
 
-def declare_tool(tool: Mapping[str, Any], nominee: NominatedTool) -> tuple[Tool, bool]:
-    """Return the tool in the contract's terms, and whether these express its whole schema.
+def declare_tool(tool: Mapping[str, Any], nominee: NominatedTool) -> Tool:
+    """Return the tool in the contract's terms.
 
-    Parts of the schema that have the wrong type are ignored.
+    Parts of the schema that have the wrong type are ignored. If the tool would refuse the nominee's
+    own arguments, its schema is taken for unreadable: the user knows better than what it declares.
     """
     schema = tool.get("inputSchema")
     schema = schema if isinstance(schema, dict) else {}
     properties = schema.get("properties")
     properties = properties if isinstance(properties, dict) else {}
     needed = set(_list_strings(schema.get("required")))
+    arguments = tuple(_declare_argument(name, each, needed) for name, each in properties.items())
+    declared = Tool(
+        nominee.name,
+        arguments,
+        input_schema=_write_schema(schema) or UNREADABLE,
+        output_schema=_write_schema(tool.get("outputSchema")),
+    )
+    rule, _ = call_fault(nominee.name, _read_given(nominee), {}, Contract(tools=(declared,)))
+    return replace(declared, input_schema=UNREADABLE) if rule else declared
+
+
+def _write_schema(schema: object) -> str:
+    """Return a schema as JSON text; ``""`` for none."""
     try:
-        given = json.loads(nominee.arguments)
+        return json.dumps(schema) if isinstance(schema, dict) else ""
+    except RecursionError:
+        return ""
+
+
+def _read_given(nominee: NominatedTool) -> dict[str, Any]:
+    """Return the arguments of the nominee, with a name as calls have it."""
+    try:
+        given = json.loads(nominee.arguments.replace("{nonce}", TrialNames(0).action_name("p")))
     except (ValueError, RecursionError):
-        given = {}
-    given = given if isinstance(given, dict) else {}
-    whole = schema.get("additionalProperties", False) is False
-    arguments = []
-    for name, each in properties.items():
-        argument = _declare_argument(name, each, needed)
-        whole = whole and argument is not None and _accepts_value(argument, given)
-        arguments.append(argument or Argument(name, "string"))
-    whole = whole and set(given) <= set(properties)
-    return Tool(nominee.name, tuple(arguments)), whole
+        return {}
+    return given if isinstance(given, dict) else {}
 
 
 def _list_strings(value: object) -> tuple[str, ...]:
     return tuple(x for x in value if isinstance(x, str)) if isinstance(value, list) else ()
 
 
-def _declare_argument(name: str, schema: object, needed: set[str]) -> Argument | None:
-    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN_KEYWORDS:
-        return None
-    kind = schema.get("type")
-    if kind not in _ARGUMENT_TYPES or kind == "array" or ("enum" in schema and kind != "string"):
-        return None
-    return Argument(name, kind, name in needed, _list_strings(schema.get("enum")))
-
-
-def _accepts_value(argument: Argument, given: Mapping[str, object]) -> bool:
-    """Whether the judge accepts the given value; an absent one must not be required."""
-    if argument.name not in given:
-        return not argument.required
-    value = given[argument.name]
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "string": str,
-        "integer": int,
-        "number": (int, float),
-        "boolean": bool,
-        "object": dict,
-    }
-    return isinstance(value, kinds[argument.type])
+def _declare_argument(name: str, schema: object, needed: set[str]) -> Argument:
+    schema = schema if isinstance(schema, dict) else {}
+    said = schema.get("type")
+    kind: ArgumentType = next((each for each in _PLAIN_TYPES if each == said), "any")
+    choices = _list_strings(schema.get("enum")) if kind == "string" else ()
+    return Argument(name, kind, name in needed, choices)

@@ -136,7 +136,6 @@ def discover_server(servers: FreshServers, within: float = math.inf) -> Facts:
         versions = _list_versions(version, hello)
         tools = _list_tools(talk, version, options.patience)
         nominee = options.nominee or choose_tool(tools)
-        tool, declared = _declare_nominee(tools, nominee)
         name = talk.quote_text(_as_text(_server_info(hello).get("name")))
         facts = Facts(
             options.label or name_server(servers.launch, name),
@@ -146,8 +145,7 @@ def discover_server(servers: FreshServers, within: float = math.inf) -> Facts:
             versions,
             tuple(each["name"] for each in tools),
             nominee,
-            tool,
-            declared,
+            _declare_nominee(tools, nominee),
             options.policy or "continue",
             startup,
             watched.session.process.measure(),
@@ -318,11 +316,9 @@ def _is_tool(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("name"), str)
 
 
-def _declare_nominee(
-    tools: list[dict[str, Any]], nominee: NominatedTool | None
-) -> tuple[Tool | None, bool]:
+def _declare_nominee(tools: list[dict[str, Any]], nominee: NominatedTool | None) -> Tool | None:
     if nominee is None:
-        return None, False
+        return None
     found = next((each for each in tools if each.get("name") == nominee.name), None)
     if found is None:
         names = ", ".join(each["name"] for each in tools) or "none"

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from wirefence.fuzz.gate.records import Facts, Observation
 from wirefence.fuzz.gate.server.fresh import PreparedTrial, spell_id
-from wirefence.fuzz.gate.server.names_sent import find_names, read_arguments
+from wirefence.fuzz.gate.server.names_sent import find_names
 from wirefence.fuzz.gate.server.reply_matching import ReplyMatcher
 from wirefence.fuzz.gate.trials.messages import (
     COMMON_NUMBER,
@@ -49,8 +49,6 @@ from wirefence.targets.effects.records import Observed
 
 __all__ = ["build_evidence", "find_trial_deviation", "list_unnamed", "list_unnamed_acts"]
 
-_RICHER = frozenset({"tool-arguments", "tool-unknown-argument"})
-"""Rules whose verdicts do not count where the tool's own schema is richer than the judge's."""
 _COMMON = stem_of(COMMON_NUMBER)
 _OUR_OWN = b"/wirefence-"
 """Part of the paths that recorders write themselves, which other recorders may see."""
@@ -126,7 +124,6 @@ class _Builder:
             seconds=seen.seconds,
             peak_bytes=seen.peak_bytes,
             memory_bound=usual + MEMORY_SLACK + MEMORY_PER_BYTE * len(self.data),
-            waived=frozenset() if facts.declared else _RICHER,
             results={
                 strip_names(spell_id(key)): self._choose_reply(key, got)
                 for key, got in self.answers.items()
@@ -191,8 +188,6 @@ class _Builder:
             raw = self.data[frame.start : frame.end]
             for call in frame.calls:
                 granted |= find_names(call.arguments, raw)
-            if frame.rule in _RICHER and not self.facts.declared:
-                granted |= find_names(read_arguments(raw), raw)
         return granted
 
     def _list_repeated(self) -> list[Act]:

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wirefence.fuzz.gate.trials.messages import tokens_in
-from wirefence.oracles.document import UNKNOWN, judge_document
+from wirefence.oracles.document import UNKNOWN
 
-__all__ = ["find_names", "read_arguments"]
-
-
-def read_arguments(raw: bytes) -> object:
-    """Return the arguments of a call that the judge read as JSON; ``None`` where it has none."""
-    value = judge_document(raw, profile="spec").value
-    params = value.get("params") if isinstance(value, dict) else None
-    return params.get("arguments") if isinstance(params, dict) else None
+__all__ = ["find_names"]
 
 
 def find_names(value: object, raw: bytes) -> set[bytes]:

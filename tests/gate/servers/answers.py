@@ -110,6 +110,8 @@ FAULTS: dict[str, tuple[str, str, Any]] = {
     "priority": (CALL, "content.0.annotations.priority", 7),
     "is-error": (CALL, "isError", "yes"),
     "structured-list": (CALL, "structuredContent", [1]),
+    "structured-schema": (CALL, "structuredContent", {"n": "1"}),
+    "structured-missing": (CALL, "structuredContent", GONE),
 }
 """Method, place and value of each wrong answer."""
 
