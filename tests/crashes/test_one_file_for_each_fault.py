@@ -70,11 +70,7 @@ ignores-version-member keeps-half-request
 ignores-version-member keeps-handshake-of-rejected
 ignores-version-member remembers-id-of-rejected
 keeps-half-request keeps-handshake-of-rejected
-keeps-half-request keeps-permission
 keeps-handshake-of-rejected keeps-permission
-remembers-id-of-rejected keeps-permission
-remembers-id-of-rejected uses-one-error-code
-skips-bad-lines answers-rejected-with-result
 swallows-next-frame uses-one-error-code
 uses-one-error-code answers-rejected-with-result
 """
@@ -99,6 +95,24 @@ TOGETHER = {
     "skips-bad-lines uses-one-error-code": [
         "act-after-close|any rejected frame",
         "reply-code|any rejected frame",
+    ],
+    # The few cases of the one alone give it other names.
+    "keeps-half-request keeps-permission": [
+        "session-state|any rejected frame",
+        "takes|authz-denied",
+    ],
+    "remembers-id-of-rejected keeps-permission": [
+        "session-resync|any rejected frame",
+        "takes|authz-denied",
+    ],
+    "remembers-id-of-rejected uses-one-error-code": [
+        "reply-code|any rejected frame",
+        "session-resync|mcp-kind",
+        "session-resync|rpc-method",
+    ],
+    "skips-bad-lines answers-rejected-with-result": [
+        "act-after-close|any rejected frame",
+        "reply-to-rejected|any rejected frame",
     ],
     # What the one swallows the other answers, under the id of a sound request.
     "swallows-next-frame answers-rejected-with-result": [
