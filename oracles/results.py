@@ -6,7 +6,7 @@ The shapes come from the official schema of the version that the session speaks
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.evidence import Evidence, Reply, has_succeeded, member_of, result_of
@@ -51,19 +51,27 @@ _EMPTY = frozenset({"_meta", "resultType"})
 """Members that the result of a request without an answer may have."""
 
 
-def check_result(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
-    """Yield what is wrong with the result of a request that may be answered with one.
+def check_result(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterable[Finding]:
+    """Return what is wrong with the result of a request that may be answered with one.
 
     Rules: ``reply-id:crossed`` for the result of another method, else ``malformed-result``.
     """
+    result = member_of(reply.verdict, "result")
+    if find_result_fault(evidence.contract.version, frame.method, result) is not None:
+        return _explain_fault(evidence, frame, reply)
+    tools = evidence.contract.tools if frame.calls else ()
+    schema = next((each.output_schema for each in tools if each.name == frame.calls[0].tool), "")
+    return _check_output(evidence, schema, reply) if schema else ()
+
+
+def _explain_fault(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
+    """Yield what a result is that does not have the shape of its method's results."""
     if not frame.rule and _is_crossed(evidence, frame.method, result_of(reply.verdict)):
         text = f"a {frame.method} result without {_MARKS[frame.method]}"
         yield evidence.make_finding("reply", "reply-id:crossed", frame, text, reply.line)
     elif fault := _find_fault(evidence, frame, member_of(reply.verdict, "result")):
         whole = f"the result of {frame.method}"
         yield _report_fault(evidence, "mcp-result", fault, whole, reply)
-    elif frame.method == "tools/call" and frame.calls:
-        yield from _check_output(evidence, frame, reply)
 
 
 def check_error_data(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
@@ -119,8 +127,6 @@ def _is_crossed(evidence: Evidence, method: str, result: dict[str, object]) -> b
 
 def _find_fault(evidence: Evidence, frame: FrameVerdict, result: object) -> ShapeFault | None:
     """Return the fault of a result in the version that the session speaks."""
-    if find_result_fault(evidence.contract.version, frame.method, result) is None:
-        return None
     version = _find_spoken(evidence)
     if version is None:
         return None
@@ -150,22 +156,20 @@ def _asks_for_task(evidence: Evidence, frame: FrameVerdict) -> bool:
     return isinstance(params, dict) and "task" in params
 
 
-def _check_output(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
+def _check_output(evidence: Evidence, schema: str, reply: Reply) -> Iterator[Finding]:
     """Compare what a tool returned with the output schema that it declares.
 
     Source: MCP 2025-06-18 and later, tools, output schema: servers MUST provide structured results
     that conform to it.
     """
-    (call,) = frame.calls
-    tool = next((each for each in evidence.contract.tools if each.name == call.tool), None)
     result = result_of(reply.verdict)
-    if tool is None or not tool.output_schema or not has_succeeded(reply.verdict):
+    if not has_succeeded(reply.verdict):
         return
     if (_find_spoken(evidence) or "") < _FIRST_WITH_OUTPUT:
         return
     if "structuredContent" not in result:
         trait, text = "missing", "is missing, though the tool has an output schema"
-    elif fits_schema(tool.output_schema, result["structuredContent"]) == "differs":
+    elif fits_schema(schema, result["structuredContent"]) == "differs":
         trait, text = "schema", "does not fit the output schema of the tool"
     else:
         return

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LONG = (
     "servers/test_servers_of_others.py",
     "gate/test_gate_whole.py",
+    "gate/test_wrong_answers.py",
     "compare/test_real_version_pairs.py",
     "coverage/test_libfuzzer_targets.py",
     "fuzz/test_planted_faults_are_found.py",

@@ -52,7 +52,8 @@ _NOMINEE = NominatedTool("record", '{"action":"{nonce}"}')
 _GATEWAY = ("-m", "wirefence.targets.gateway", "--policy", "continue")
 _LOOP = """\
 import json, sys
-tool = {"name": "record", "inputSchema": {"properties": {"action": {"type": "string"}}}}
+schema = {"type": "object", "properties": {"action": {"type": "string"}}}
+tool = {"name": "record", "inputSchema": schema}
 results = {
     "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
                    "serverInfo": {"name": "loop", "version": "1"}},

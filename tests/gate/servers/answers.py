@@ -97,7 +97,7 @@ FAULTS: dict[str, tuple[str, str, Any]] = {
     "tool-schema-missing": ("tools/list", "tools.0.inputSchema", GONE),
     "tool-notes": ("tools/list", "tools.0.annotations", "reads only"),
     "tools-cursor": ("tools/list", "nextCursor", 5),
-    "prompts-name": ("prompts/list", "prompts", [{"title": "p"}]),
+    "prompts-name": ("prompts/list", "prompts.0.name", GONE),
     "prompts-missing": ("prompts/list", "prompts", GONE),
     "resource-uri": ("resources/list", "resources.0.uri", GONE),
     "resource-format": ("resources/list", "resources.0.uri", "no uri"),
