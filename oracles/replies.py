@@ -18,11 +18,13 @@ from wirefence.oracles.evidence import (
     is_rejected,
     list_responses,
     member_of,
+    result_of,
 )
 from wirefence.oracles.records import Finding, FrameVerdict
 from wirefence.oracles.results import (
     check_error_data,
     check_result,
+    find_missing_mark,
     is_broken_promise,
     may_be_unknown,
 )
@@ -140,6 +142,9 @@ def _check_reply(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Itera
     elif _is_refused(evidence, frame):
         if (frame.reply == "error" and evidence.exact) or not has_failed(verdict):
             yield _charge_success(evidence, frame, reply.line)
+    elif not frame.rule and (mark := find_missing_mark(evidence, frame.method, result_of(verdict))):
+        text = f"a {frame.method} result without {mark}"
+        yield evidence.make_finding("reply", "reply-id:crossed", frame, text, reply.line)
     else:
         yield from check_result(evidence, frame, reply)
 

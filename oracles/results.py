@@ -20,6 +20,7 @@ from wirefence.strategies.records import VERSIONS, Version
 __all__ = [
     "check_error_data",
     "check_result",
+    "find_missing_mark",
     "is_broken_promise",
     "list_listings",
     "may_be_unknown",
@@ -54,24 +55,33 @@ _EMPTY = frozenset({"_meta", "resultType"})
 def check_result(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterable[Finding]:
     """Return what is wrong with the result of a request that may be answered with one.
 
-    Rules: ``reply-id:crossed`` for the result of another method, else ``malformed-result``.
+    Rule: ``malformed-result``.
     """
     result = member_of(reply.verdict, "result")
     if find_result_fault(evidence.contract.version, frame.method, result) is not None:
-        return _explain_fault(evidence, frame, reply)
+        return _check_shape(evidence, frame, reply)
     tools = evidence.contract.tools if frame.calls else ()
     schema = next((each.output_schema for each in tools if each.name == frame.calls[0].tool), "")
     return _check_output(evidence, schema, reply) if schema else ()
 
 
-def _explain_fault(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
-    """Yield what a result is that does not have the shape of its method's results."""
-    if not frame.rule and _is_crossed(evidence, frame.method, result_of(reply.verdict)):
-        text = f"a {frame.method} result without {_MARKS[frame.method]}"
-        yield evidence.make_finding("reply", "reply-id:crossed", frame, text, reply.line)
-    elif fault := _find_fault(evidence, frame, member_of(reply.verdict, "result")):
+def _check_shape(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
+    if fault := _find_fault(evidence, frame, member_of(reply.verdict, "result")):
         whole = f"the result of {frame.method}"
         yield _report_fault(evidence, "mcp-result", fault, whole, reply)
+
+
+def find_missing_mark(evidence: Evidence, method: str, result: dict[str, object]) -> str:
+    """Return what a result lacks that looks like that of another method; else ``""``.
+
+    An empty one looks like that of a ping. Of a server that may leave out members it says nothing.
+    """
+    mark = _MARKS.get(method, "")
+    if not mark or mark in result or result.get("resultType", "complete") != "complete":
+        return ""
+    empty = evidence.exact and result.keys() <= _EMPTY
+    other = empty or any(each in result for each in _MARKS.values())
+    return mark if other else ""
 
 
 def check_error_data(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> Iterator[Finding]:
@@ -111,18 +121,6 @@ def is_broken_promise(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> 
 def may_be_unknown(evidence: Evidence, frame: FrameVerdict, reply: Reply) -> bool:
     """Whether a server may say that it does not serve a method, though its kin is promised."""
     return not evidence.exact and frame.method == _OPTIONAL and reply.verdict.code == _NOT_SERVED
-
-
-def _is_crossed(evidence: Evidence, method: str, result: dict[str, object]) -> bool:
-    """Whether a result looks like that of another method.
-
-    An empty one looks like that of a ping. Of a server that may leave out members it says nothing.
-    """
-    mark = _MARKS.get(method)
-    if mark is None or mark in result or result.get("resultType", "complete") != "complete":
-        return False
-    empty = evidence.exact and result.keys() <= _EMPTY
-    return empty or any(other in result for other in _MARKS.values())
 
 
 def _find_fault(evidence: Evidence, frame: FrameVerdict, result: object) -> ShapeFault | None:

@@ -40,21 +40,21 @@ def call_fault(
     tool = next((each for each in contract.tools if each.name == name), None)
     if tool is None:
         return "tool-unknown", None
-    fit = _fit_arguments(tool, arguments)
+    kept = arguments
+    if not (tool.input_schema and admits_others(tool.input_schema)):
+        declared = {argument.name for argument in tool.arguments}
+        kept = {key: arguments[key] for key in arguments if key in declared}
+    fit = _fit_arguments(tool, kept)
     if fit == "differs":
         return "tool-arguments", None
-    declared = {argument.name for argument in tool.arguments}
-    if tool.input_schema and (fit == "unknown" or admits_others(tool.input_schema)):
-        declared |= arguments.keys()
-    if contract.profile == "strict" and not arguments.keys() <= declared:
+    if contract.profile == "strict" and len(kept) < len(arguments):
         return "tool-unknown-argument", None
     token = meta.get(_TOKEN)
     if _TOKEN in meta and token != contract.token:
         return "identity-unknown", None
     if tool.operator_only and _TOKEN not in meta:
         return "authz-denied", None
-    kept = {key: arguments[key] for key in arguments if key in declared}
-    return "", Call(name, kept, required=fit == "fits")
+    return "", Call(name, dict(kept), required=fit == "fits")
 
 
 def _fit_arguments(tool: Tool, arguments: dict[str, Any]) -> Fit:

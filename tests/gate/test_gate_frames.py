@@ -129,11 +129,12 @@ def test_nothing_is_called_unasked_but_what_says_that_it_only_reads(tool, chosen
         ({"properties": {"a": {"type": "string"}}, "additionalProperties": True}, "number fits"),
         ({"properties": {"a": {"type": "string"}}, "patternProperties": {"^b": {}}}, "number fits"),
         ({"properties": {"a": {"pattern": "^[a-z0-9]+$"}}}, "fits unknown"),
-        ({"properties": {"a": {"pattern": "(?!x)"}}}, "any any"),
+        ({"properties": {"a": {"pattern": "(?!x)"}}}, "any unknown"),
+        ({"properties": {"a": {}}, "additionalProperties": False}, "fits unknown"),
         ({"properties": {"a": {"type": "integer"}}}, "any any"),
         ({"properties": {"b": {"type": "string"}}}, "any any"),
         ({}, "any any"),
-        ({"properties": {"a": {}}, "required": 5}, "any any"),
+        ({"properties": {"a": {}}, "required": 5}, "any unknown"),
     ],
 )
 def test_the_schema_of_a_tool_decides_unless_it_refuses_what_the_user_gives(bench, schema, told):

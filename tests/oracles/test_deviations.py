@@ -272,7 +272,8 @@ def test_a_deviation_is_named_and_a_sound_frame_like_it_has_none(
     assert last_deviation(HANDSHAKE + sound + b"\n") == NONE
 
 
-ONE_ARGUMENT = Tool("one", (Argument("action", "string"),), input_schema='{"maxProperties":1}')
+SHORT = '{"properties":{"action":{"maxLength":1}}}'
+ONE_ARGUMENT = Tool("one", (Argument("action", "string"),), input_schema=SHORT)
 
 
 def last_deviation(data: bytes, version: Version = "2025-11-25") -> str:
@@ -281,7 +282,7 @@ def last_deviation(data: bytes, version: Version = "2025-11-25") -> str:
 
 
 _FULL = b"%b,%b" % (_VERSION, _CAPABILITIES)
-_ONE = b'"name":"one","arguments":{"action":"a"%b}'
+_ONE = b'"name":"one","arguments":{"action":"%b"}'
 _CALLS = record(b""), record(b"").replace(b'"id":1', b'"id":2')
 
 OTHERS: dict[str, tuple[Version, bytes, bytes]] = {
@@ -340,8 +341,8 @@ OTHERS: dict[str, tuple[Version, bytes, bytes]] = {
     ),
     "tool-arguments:schema": (
         "2025-11-25",
-        HANDSHAKE + call(_ONE % b',"b":1') + b"\n",
-        HANDSHAKE + call(_ONE % b"") + b"\n",
+        HANDSHAKE + call(_ONE % b"ab") + b"\n",
+        HANDSHAKE + call(_ONE % b"a") + b"\n",
     ),
     "life-not-initialized:request": ("2025-11-25", record(b"") + b"\n", PING + b"\n"),
     "life-not-initialized:notification": (

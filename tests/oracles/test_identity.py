@@ -152,8 +152,6 @@ def test_each_rule_about_sessions_is_decided_in_one_module() -> None:
     assert {rule: places for rule, places in found.items() if len(places) > 1} == {
         # What only the replies of another's server show, and what a start does not answer.
         "act-rejected": {"effects", "replies"},
-        # Where the result of another method came back.
-        "reply-id": {"replies", "results"},
         "act-after-close": {"effects", "replies"},
         "reply-missing": {"replies", "transcript"},
     }
