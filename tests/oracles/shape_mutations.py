@@ -61,12 +61,16 @@ class Subject:
         routes = {"complete": name, "input_required": "InputRequiredResult"}
         return (routes.get(chosen, "Result") if isinstance(chosen, str) else "Result",)
 
+    def make_message(self, source: RandomSource) -> Any:
+        """A valid message with its envelope, which may be changed."""
+        raw = message_of(source, self.version, self.kind).encode()
+        return copy.deepcopy(judge_document(raw, profile="spec").value)
+
     def make_value(self, source: RandomSource) -> Any:
         """A valid value of its own, which may be changed."""
-        raw = message_of(source, self.version, self.kind).encode()
-        message = judge_document(raw, profile="spec").value
+        message = self.make_message(source)
         member = {"result": "result", "error": "error"}.get(self.kind.sort, "params")
-        return copy.deepcopy(message.get(member, {}))
+        return message.get(member, {})
 
 
 def subjects(version: Version, direction: Direction) -> Iterator[Subject]:

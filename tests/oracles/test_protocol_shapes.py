@@ -26,6 +26,7 @@ from tests.oracles.shape_mutations import (
     subjects,
 )
 from wirefence.oracles import protocol
+from wirefence.oracles.message import judge_message
 from wirefence.oracles.protocol import (
     ShapeFault,
     find_definition_fault,
@@ -101,6 +102,34 @@ def test_damaged_messages_are_judged_as_by_the_schema(
     assert not [*unexplained(compare_messages(shared, version, direction, VALUES))]
 
 
+def compare_whole_messages(
+    shared: Path, version: Version, direction: Direction, count: int
+) -> Iterator[str]:
+    """Compare the judge's verdicts on requests and notifications, damaged anywhere."""
+    choose, source = random.Random(version), RandomSource(direction)
+    known = [each for each in subjects(version, direction) if each.kind.sort in ENVELOPES]
+    kinds = {each.kind.method: each.kind for each in known}
+    for number in range(count):
+        subject = known[number % len(known)]
+        message = mutate(choose, subject.make_message(source))
+        method = message.get("method")  # damage may put another one there
+        kind = kinds.get(method, subject.kind) if isinstance(method, str) else subject.kind
+        parts = (kind.name, ENVELOPES[kind.sort])
+        ours = judge_message(json.dumps(message).encode(), version, direction, "spec").accepted
+        yield name_difference(shared, version, parts, message, ours=ours)
+
+
+ENVELOPES = {"request": "JSONRPCRequest", "notification": "JSONRPCNotification"}
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_whole_messages_are_judged_as_by_the_schema(
+    shared: Path, version: Version, direction: Direction
+) -> None:
+    assert not [*unexplained(compare_whole_messages(shared, version, direction, VALUES))]
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_values_of_each_definition_are_judged_as_by_the_schema(
     shared: Path, version: Version
@@ -113,6 +142,13 @@ def test_each_difference_on_purpose_occurs(shared: Path, name: str) -> None:
     version, definition, value = DIFFERENCES[name].sample
     ours = find_definition_fault(version, definition, value) is None
     assert explain(shared, version, (definition,), value, ours=ours) == name
+
+
+def test_the_contract_lists_each_difference_with_its_reason() -> None:
+    page = (protocol_table.ROOT / "docs" / "contract.md").read_text(encoding="utf-8")
+    listed = page.partition("## Where the judge differs from the schemas")[2]
+    rows = [line.split(" | ")[0].strip("| `") for line in listed.splitlines() if "|" in line]
+    assert rows[2:] == [*DIFFERENCES, "resultType"]
 
 
 def test_a_complete_result_cannot_pass_for_one_that_requires_input(shared: Path) -> None:
