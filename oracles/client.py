@@ -21,6 +21,9 @@ NOT_A_SIGN = frozenset({"initialize", "server/discover", "ping", "notifications/
 """Methods that a client may send without having been answered."""
 
 
+_WELL_FORMED = "A result has the members and types that the schema of its method demands."
+
+
 @dataclass(frozen=True, slots=True)
 class ClientReport:
     """What a client reports of one action: the text of its result, or of its error."""
@@ -80,15 +83,20 @@ def _check_answers(evidence: ClientEvidence) -> Iterator[Finding]:
 def _name_fault(evidence: ClientEvidence) -> tuple[str, str]:
     """Return the effect, and why the answer must be rejected."""
     if evidence.rule:
-        statement = BY_ID[evidence.rule].statement
+        known = BY_ID.get(evidence.rule)
+        statement = known.statement if known else _WELL_FORMED
         return "client-accepts", f"{evidence.about}: {statement}"
     return "client-association", evidence.about
 
 
 def _check_results(evidence: ClientEvidence) -> Iterator[Finding]:
-    """Check the client's results: none may hold a false token."""
+    """Check the client's results: none may hold a false token.
+
+    An error about a malformed result belongs to that request, and may quote it.
+    """
     for report in evidence.reports:
-        if evidence.false in report.text:
+        quotes = report.error and evidence.rule == "mcp-result"
+        if evidence.false in report.text and not quotes:
             effect, why = _name_fault(evidence)
             way = "an error" if report.error else "the result"
             text = f"the client accepted as {way} of {report.action!r} what it must reject ({why})"

@@ -92,6 +92,27 @@ class Reader:
         return message
 
 
+def is_well_formed(result):
+    """Whether the result of a call is as the schema demands, as far as this server's are."""
+    blocks = result.get("content")
+    return (
+        isinstance(blocks, list)
+        and all(isinstance(each, dict) and each.get("type") == "text" for each in blocks)
+        and all(isinstance(each.get("text"), str) for each in blocks)
+        and isinstance(result.get("isError", False), bool)
+        and isinstance(result.get("structuredContent", {}), dict)
+    )
+
+
+def text_of(result):
+    """The text of a result, wherever it may be."""
+    if "structuredContent" in result:
+        return result["structuredContent"][0]
+    content = result["content"]
+    text = (content if isinstance(content, dict) else content[0])["text"]
+    return text if isinstance(text, str) else text[0]
+
+
 class Client:
     """One session with a server that is sent and gives bytes; ``tell`` gets what came of calls."""
 
@@ -182,8 +203,10 @@ class Client:
             return
         if "error" in message:
             self.tell({"action": action, "error": message["error"]["message"]})
+        elif self.has("trusts") or is_well_formed(message["result"]):
+            self.tell({"action": action, "result": text_of(message["result"])})
         else:
-            self.tell({"action": action, "result": message["result"]["content"][0]["text"]})
+            self.tell({"action": action, "error": f"malformed: {message['result']}"})
 
     def run(self):
         info = {"name": "example", "version": "9"}

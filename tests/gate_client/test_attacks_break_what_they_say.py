@@ -10,6 +10,7 @@ from wirefence.fuzz.gate.client.attacks import ATTACKS, GOOD
 from wirefence.fuzz.gate.client.fake_server import FakeServer
 from wirefence.fuzz.gate.client.records import Attack, ClientPlace, Close, Send, Step
 from wirefence.oracles.message import judge_message
+from wirefence.oracles.protocol import find_result_fault
 from wirefence.strategies.records import VERSIONS, Version
 
 BY_NAME = {attack.name: attack for attack in ATTACKS}
@@ -70,7 +71,11 @@ def test_a_false_answer_breaks_the_rule_that_is_named(attack: Attack, place: Cli
         }
         for profile in ("strict", "spec")
     }
-    if attack.rule == "frame-cr":  # a notification, in which the answer is only data
+    if attack.rule == "mcp-result":
+        assert verdicts == {"strict": {""}, "spec": {""}}
+        (result,) = [json.loads(raw)["result"] for raw in false]
+        assert find_result_fault(peer.version, "tools/call", result) is not None
+    elif attack.rule == "frame-cr":  # a notification, in which the answer is only data
         assert verdicts["spec"] == {""}
     elif attack.name == "text-behind-a-pause":
         assert verdicts["spec"] == {"json-syntax"}

@@ -58,6 +58,12 @@ ACCEPTS = [
     ("duplicates", "duplicate-result"),
     ("duplicates", "lone-surrogate"),
     ("shape", "unknown-member"),
+    ("trusts", "content-object"),
+    ("trusts", "content-untyped"),
+    ("trusts", "content-other-type"),
+    ("trusts", "text-array"),
+    ("trusts", "error-flag-string"),
+    ("trusts", "structured-array"),
 ]
 ROWS = [
     *((faults, name, "call", "client-association") for faults, name in ASSOCIATION),

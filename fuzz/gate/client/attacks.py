@@ -6,7 +6,9 @@ true answer has read the false one, and no time-out decides.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 from wirefence.fuzz.gate.client.records import Attack, ClientRequest, Close, Send, Step
 from wirefence.strategies.damage.banner import BANNERS
@@ -156,6 +158,62 @@ def _asks_back(asked: ClientRequest) -> list[Step]:
 def _without_last_bracket(asked: ClientRequest) -> bytes:
     return asked.false[:-1]
 
+
+def _change_result(change: Callable[[dict[str, Any]], object]) -> _Line:
+    """Return the false answer to a call with a result that ``change`` has made malformed."""
+
+    def build(asked: ClientRequest) -> bytes | None:
+        before, name, raw = asked.false.partition(b'"result":')
+        result = json.loads(raw[:-1])
+        if "content" not in result:
+            return None  # not the answer to a call
+        change(result)
+        spelled = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+        return before + name + spelled.encode() + b"}"
+
+    return build
+
+
+def _make_malformed(name: str, about: str, line: _Line) -> Attack:
+    """Return an attack with a result that the schema forbids; clients need not look at it."""
+    build = _bad_line_first(line)
+    return Attack(name, about, "mcp-result", "reject", build, strict=True, places=("call",))
+
+
+def _structured_array(asked: ClientRequest) -> bytes | None:
+    if not "2025-06-18" <= asked.version < "2026-07-28":
+        return None  # before, there is no such member; later, it may hold anything
+    return _change_result(lambda r: r.update(structuredContent=[r["content"][0]["text"]]))(asked)
+
+
+_MALFORMED = (
+    _make_malformed(
+        "content-object",
+        "content that is an object",
+        _change_result(lambda r: r.update(content=r["content"][0])),
+    ),
+    _make_malformed(
+        "content-untyped",
+        "content without a type",
+        _change_result(lambda r: r["content"][0].pop("type")),
+    ),
+    _make_malformed(
+        "content-other-type",
+        "content of an unknown type",
+        _change_result(lambda r: r["content"][0].update(type="texts")),
+    ),
+    _make_malformed(
+        "text-array",
+        "a text that is an array",
+        _change_result(lambda r: r["content"][0].update(text=[r["content"][0]["text"]])),
+    ),
+    _make_malformed(
+        "error-flag-string",
+        "isError that is a string",
+        _change_result(lambda r: r.update(isError="no")),
+    ),
+    _make_malformed("structured-array", "structured content that is an array", _structured_array),
+)
 
 _STRICT_ONLY = (
     _make_rejected(
@@ -407,5 +465,8 @@ _STREAM = (
     ),
 )
 
-ATTACKS: tuple[Attack, ...] = (*_ASSOCIATION, *_TEXT, *_SHAPE, *_STREAM, *_STRICT_ONLY)
+ATTACKS: tuple[Attack, ...] = (
+    *(*_ASSOCIATION, *_TEXT, *_SHAPE, *_STREAM),
+    *(*_STRICT_ONLY, *_MALFORMED),
+)
 """Every attack, the most severe first."""
