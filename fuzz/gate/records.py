@@ -172,12 +172,12 @@ class Facts:
     startup: float
     peak_bytes: int
     startup_cpu: float = 0.0
-    promised: frozenset[str] = frozenset()
+    promised: tuple[str, ...] = ()
 
     def make_contract(self, profile: Profile, version: Version | None = None) -> Contract:
         """Return the terms by which a session with this server is judged."""
         tools = (self.tool,) if self.tool else ()
-        served = self.promised if version in (None, self.version) else frozenset[str]()
+        served = frozenset(self.promised if version in (None, self.version) else ())
         return Contract(version or self.version, profile, self.policy, tools, served=served)
 
 

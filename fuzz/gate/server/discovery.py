@@ -30,6 +30,7 @@ from wirefence.fuzz.gate.trials.messages import (
 from wirefence.fuzz.store.redaction import Redactor
 from wirefence.fuzz.text import last_words
 from wirefence.oracles.promises import list_promised
+from wirefence.oracles.protocol import list_methods
 from wirefence.strategies.contract import Policy, Tool
 from wirefence.strategies.records import VERSIONS, Version
 from wirefence.targets.command.memory import cpu_of_group
@@ -150,7 +151,7 @@ def discover_server(servers: FreshServers, within: float = math.inf) -> Facts:
             startup,
             watched.session.process.measure(),
             computed,
-            list_promised(version, hello.get("capabilities")) | _CALLED,
+            _list_requests(version, hello),
         )
         watched.recording.take()
         servers.note_recorders(watched)
@@ -290,6 +291,12 @@ def _list_versions(version: Version, hello: Mapping[str, Any]) -> tuple[Version,
     listed = hello.get("supportedVersions")
     also = listed if isinstance(listed, list) else []
     return tuple(known for known in VERSIONS if known == version or known in also)
+
+
+def _list_requests(version: Version, hello: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the methods of requests that the server must know."""
+    called = _CALLED & list_methods(version, "request", "client-to-server")
+    return tuple(sorted(called | list_promised(version, hello.get("capabilities"))))
 
 
 def _list_tools(talk: _Conversation, version: Version, patience: float) -> list[dict[str, Any]]:
