@@ -64,10 +64,15 @@ def generate_block(
 def _choose_operator(
     number: int, place: int, versions: Sequence[Version]
 ) -> tuple[Operator, Version]:
-    """Return the operator and version whose turn it is."""
-    table, turn = _LIGHT, (number * BLOCK + place) // _TURN
+    """Return the operator and version whose turn it is.
+
+    Heavy operators have turns of their own. They take none of the others', which would lose the
+    same one in each round.
+    """
+    heavy = number // _HEAVY_TURN + 1
+    table, turn = _LIGHT, (number * BLOCK + place) // _TURN - heavy
     if not place and not number % _HEAVY_TURN:
-        table, turn = _HEAVY, number // _HEAVY_TURN
+        table, turn = _HEAVY, heavy - 1
     round_, at = divmod(turn, len(table))
     fitting = [version for version in versions if version in table[at].versions] or versions
     return table[at], fitting[round_ % len(fitting)]

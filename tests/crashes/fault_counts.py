@@ -26,20 +26,16 @@ SEVERAL = {
     "skips-bad-lines": "an error after the close may carry the id of the rejected frame",
     "acts-on-unterminated-line": "it answers the empty rest behind the last LF as well",
     "reads-concatenated-values": "a CR and bytes that are no UTF-8 break earlier rules",
-    "overflows-to-infinity": "it bounds neither the value of a number nor its length",
+    "takes-half-numbers": "each part that a number may lack is a leniency of its own",
     "folds-case-of-members": "without a member in its own letters another rule is broken first",
     "executes-batch-eagerly": "it takes batches of any version, and runs half of a bad one",
     "takes-reused-id": "an id that is used again within a batch makes the batch a bad one",
     "takes-wrong-token-for-none": "a token of another type and a similar token have two signatures",
-    "ignores-trailing-garbage": "of text that begins with a value it reads that value alone",
     "dies-on-deep-nesting": "it takes what is too deep, and dies of what is deeper",
     "dies-on-huge-integer": "it takes what is too large, and dies of what is larger",
-    "evaluates-string-params": "a string for params and one for arguments break two rules",
     "keeps-permission": "the call shows it, or the difference to the session without the bad frame",
-    "sends-ids-as-strings": "its reply may carry the id of another frame",
     "coerces-arguments": "it changes arguments of sound calls as well",
     "remembers-id-of-rejected": "few rejected frames have an id that is used again",
-    "replies-to-notifications": "its errors stand where those for rejected frames are expected",
 }
 """Planted faults that are told as several, and why."""
 

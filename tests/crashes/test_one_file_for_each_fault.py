@@ -71,6 +71,7 @@ ignores-version-member keeps-handshake-of-rejected
 ignores-version-member remembers-id-of-rejected
 keeps-half-request keeps-handshake-of-rejected
 keeps-handshake-of-rejected keeps-permission
+skips-bad-lines answers-rejected-with-result
 swallows-next-frame uses-one-error-code
 uses-one-error-code answers-rejected-with-result
 """
@@ -110,12 +111,9 @@ TOGETHER = {
         "session-resync|mcp-kind",
         "session-resync|rpc-method",
     ],
-    "skips-bad-lines answers-rejected-with-result": [
-        "act-after-close|any rejected frame",
-        "reply-to-rejected|any rejected frame",
-    ],
-    # What the one swallows the other answers, under the id of a sound request.
+    # What the one swallows the other answers, under the id of a sound request and emptily.
     "swallows-next-frame answers-rejected-with-result": [
+        "malformed-result|mcp-result:resultType",
         "reply-id|none",
         "reply-to-rejected|any rejected frame",
     ],

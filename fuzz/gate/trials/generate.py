@@ -35,6 +35,9 @@ from wirefence.strategies.source import RandomSource
 
 __all__ = ["TrialMaker"]
 
+_NAMED = tuple(each for each in OPERATORS if not each.name.startswith("shape-"))
+"""Operators that name what they change. The others may give a sound call another argument than the
+user nominated, which must not be sent: see :meth:`TrialMaker.make_shaped`."""
 _PLACES: tuple[Place, ...] = ("before", "within", "after")
 
 
@@ -199,7 +202,7 @@ class TrialMaker:
         self, numbers: Iterator[int], *, times: int = 1, heavy: bool = False
     ) -> Iterator[Trial]:
         """Yield every damage operator, where it fits, after the handshake."""
-        for operator in OPERATORS:
+        for operator in _NAMED:
             if operator.heavy == heavy and not self._is_declared(operator):
                 for turn in range(times):
                     trial = self._make_damaged_trial(operator, TrialNames(next(numbers)), turn)
@@ -229,7 +232,7 @@ class TrialMaker:
 
         One in ``every`` of them, from number ``first`` on.
         """
-        fitting = [each for each in OPERATORS if not (each.session or each.heavy)]
+        fitting = [each for each in _NAMED if not (each.session or each.heavy)]
         pairs = [(operator, at) for operator in fitting for at in range(2)]
         for operator, at in pairs[first::every] if self._has_handshake else ():
             trial = self._make_damaged_trial(
