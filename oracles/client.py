@@ -15,12 +15,13 @@ from wirefence.oracles.crash_names import find_last_error, name_crash
 from wirefence.oracles.records import Finding, make_finding
 from wirefence.oracles.rules import BY_ID
 
-__all__ = ["NOT_A_SIGN", "ClientEvidence", "ClientReport", "check_client"]
+__all__ = ["MALFORMED", "NOT_A_SIGN", "ClientEvidence", "ClientReport", "check_client"]
 
 NOT_A_SIGN = frozenset({"initialize", "server/discover", "ping", "notifications/cancelled"})
 """Methods that a client may send without having been answered."""
 
-
+MALFORMED = "mcp-result"
+"""Stands for the rule of an answer whose result is malformed; the rules of frames know none."""
 _WELL_FORMED = "A result has the members and types that the schema of its method demands."
 
 
@@ -83,8 +84,8 @@ def _check_answers(evidence: ClientEvidence) -> Iterator[Finding]:
 def _name_fault(evidence: ClientEvidence) -> tuple[str, str]:
     """Return the effect, and why the answer must be rejected."""
     if evidence.rule:
-        known = BY_ID.get(evidence.rule)
-        statement = known.statement if known else _WELL_FORMED
+        malformed = evidence.rule == MALFORMED
+        statement = _WELL_FORMED if malformed else BY_ID[evidence.rule].statement
         return "client-accepts", f"{evidence.about}: {statement}"
     return "client-association", evidence.about
 
@@ -95,7 +96,7 @@ def _check_results(evidence: ClientEvidence) -> Iterator[Finding]:
     An error about a malformed result belongs to that request, and may quote it.
     """
     for report in evidence.reports:
-        quotes = report.error and evidence.rule == "mcp-result"
+        quotes = report.error and evidence.rule == MALFORMED
         if evidence.false in report.text and not quotes:
             effect, why = _name_fault(evidence)
             way = "an error" if report.error else "the result"

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from wirefence.oracles.document import LongInteger, judge_document
-from wirefence.oracles.methods import SERVED
 from wirefence.oracles.protocol import find_params_fault, list_methods
 from wirefence.oracles.protocol.traits import name_trait
 from wirefence.oracles.records import Kind, Verdict
@@ -30,6 +29,8 @@ __all__ = [
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 _CLIENT: Direction = "client-to-server"
+_GATEWAY = frozenset({"initialize", "ping", "server/discover", "tools/call", "tools/list"})
+"""Requests that a gateway of docs/contract.md answers, in the versions that have them."""
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _CALL_PARAMS = frozenset({"name", "arguments", "_meta"})
 _CALL_EXTRA = {
@@ -148,7 +149,8 @@ def find_mcp_fault(  # noqa: PLR0911 - one return for each rule, in the contract
     if "id" in message:
         if method in list_methods(version, "notification", _CLIENT):
             return "mcp-kind", "id"
-        if method not in (contract.served or SERVED[version]):
+        known = list_methods(version, "request", _CLIENT)
+        if method not in known or method not in (contract.served or _GATEWAY):
             return "mcp-method", "unknown"
     elif method in list_methods(version, "request", _CLIENT):
         return "mcp-kind", "no-id"

@@ -12,16 +12,16 @@ from typing import Any
 
 from wirefence.oracles.document import judge_document
 from wirefence.oracles.message import is_token, kind_of, rpc_fault
-from wirefence.oracles.methods import SERVER_NOTIFICATIONS, SERVER_REQUESTS
-from wirefence.oracles.protocol import find_params_fault
+from wirefence.oracles.protocol import find_params_fault, list_methods
 from wirefence.oracles.protocol.traits import Trait, name_trait
 from wirefence.oracles.records import ReplyVerdict
 from wirefence.strategies.contract import Contract
-from wirefence.strategies.records import VERSIONS, Version
+from wirefence.strategies.records import VERSIONS, Direction, Version
 
 __all__ = ["judge_reply"]
 
 _SHORT = 1_024
+_SERVER: Direction = "server-to-client"
 _CONTRACTS = {version: Contract(version=version, profile="spec") for version in VERSIONS}
 
 
@@ -84,9 +84,8 @@ def _find_mcp_fault(value: dict[str, Any], version: Version) -> Trait:
 
     What a response holds depends on its request: see :mod:`oracles.results`.
     """
-    method = value["method"]
-    known = SERVER_REQUESTS if "id" in value else SERVER_NOTIFICATIONS
-    if method not in known[version]:
+    method, sort = value["method"], "request" if "id" in value else "notification"
+    if method not in list_methods(version, sort, _SERVER):
         return "mcp-method", ""
-    fault = find_params_fault(version, method, value.get("params"), "server-to-client")
+    fault = find_params_fault(version, method, value.get("params"), _SERVER)
     return ("", "") if fault is None else name_trait("mcp-params", fault)

@@ -31,6 +31,7 @@ from wirefence.fuzz.store.scan import Entry
 from wirefence.fuzz.store.status import is_moved_aside
 from wirefence.fuzz.store.store import Store, case_from_bytes, locate_finding
 from wirefence.oracles.records import Finding
+from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import Case
 
 if TYPE_CHECKING:
@@ -121,7 +122,9 @@ class _Session:
         metadata = self.entry.metadata
         if metadata.oracle not in _NO_SESSION and self.best.direction == "client-to-server":
             spec = metadata.target.endswith("/spec") or metadata.options.get("profile") == "spec"
-            self.guard = DeviationGuard.of(self.best, "spec" if spec else "strict")
+            self.guard = DeviationGuard.of(
+                self.best, Contract(profile="spec" if spec else "strict")
+            )
 
     def make_case(self, data: bytes, cuts: Cuts) -> Case:
         return case_from_bytes(

@@ -180,8 +180,7 @@ class Confirmer:
         rest = trial.case.data[len(opening) :]
         seconds = min(self.seconds, self.share / 2)
         deadline = min(time.monotonic() + seconds, self.servers.deadline)
-        contract = prepared.contract
-        guard = DeviationGuard.of(trial.case, contract.profile, contract.tools)
+        guard = DeviationGuard.of(trial.case, prepared.contract)
 
         def run(cases: Sequence[Case]) -> list[bool]:
             if fast:

@@ -12,17 +12,18 @@ from dataclasses import dataclass, replace
 from wirefence.oracles.deviation_table import NONE
 from wirefence.oracles.deviations import find_deviation
 from wirefence.oracles.session import judge_session
-from wirefence.strategies.contract import DEFAULT_TOOLS, Contract, Profile, Tool
+from wirefence.strategies.contract import Contract
 from wirefence.strategies.records import Case
 
 __all__ = ["DeviationGuard", "list_deviations"]
 
 
-def list_deviations(
-    case: Case, profile: Profile = "strict", tools: tuple[Tool, ...] = DEFAULT_TOOLS
-) -> frozenset[str]:
-    """Return what is wrong with the frames of a session, sound frames left out."""
-    contract = Contract(case.version, profile, "continue", tools)
+def list_deviations(case: Case, terms: Contract | None = None) -> frozenset[str]:
+    """Return what is wrong with the frames of a session, sound frames left out.
+
+    ``terms`` are those of the session, whatever their version and policy; else the default ones.
+    """
+    contract = replace(terms or Contract(), version=case.version, policy="continue")
     frames = judge_session(case.data, contract).frames
     return frozenset(find_deviation(case.data, frame, contract) for frame in frames) - {NONE}
 
@@ -32,23 +33,20 @@ class DeviationGuard:
     """The deviations of a case before it was minimized, and the terms by which it was judged."""
 
     allowed: frozenset[str]
-    profile: Profile
-    tools: tuple[Tool, ...]
+    terms: Contract | None
 
     @classmethod
-    def of(
-        cls, case: Case, profile: Profile = "strict", tools: tuple[Tool, ...] = DEFAULT_TOOLS
-    ) -> DeviationGuard:
+    def of(cls, case: Case, terms: Contract | None = None) -> DeviationGuard:
         """Return the guard of a case."""
-        return cls(list_deviations(case, profile, tools), profile, tools)
+        return cls(list_deviations(case, terms), terms)
 
     def narrow(self, case: Case) -> DeviationGuard:
         """Return the guard of a smaller case: what it is rid of does not come back."""
-        return replace(self, allowed=list_deviations(case, self.profile, self.tools))
+        return replace(self, allowed=list_deviations(case, self.terms))
 
     def permits(self, case: Case) -> bool:
         """Whether nothing is wrong with ``case`` that was right in the case of the guard."""
-        return list_deviations(case, self.profile, self.tools) <= self.allowed
+        return list_deviations(case, self.terms) <= self.allowed
 
     def screen(
         self, cases: Sequence[Case], keeps: Callable[[Sequence[Case]], Sequence[bool]]

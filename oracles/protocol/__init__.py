@@ -19,6 +19,7 @@ from wirefence.strategies.records import Direction, Version
 
 __all__ = [
     "ShapeFault",
+    "Sort",
     "find_definition_fault",
     "find_error_fault",
     "find_params_fault",

@@ -7,6 +7,8 @@ one: they choose among all that a good message has, arrays included.
 from __future__ import annotations
 
 import json
+import operator
+from collections.abc import Callable
 from typing import Any
 
 from wirefence.strategies.damage.base import Operator, Scene, rewrite
@@ -60,6 +62,28 @@ def _write_message(message: object) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
+def _change_place(
+    source: Source,
+    scene: Scene,
+    change: Callable[[Any, Any], None],
+    types: tuple[type, ...] = (),
+) -> bytes | None:
+    """Return the message after ``change`` at one place within params.
+
+    ``change`` is given the container and the key. With ``types``, the place holds a value of these.
+    """
+    message = _read_message(scene)
+    places = [
+        (container, key)
+        for container, key in _list_places(message and message["params"])
+        if not types or type(container[key]) in types
+    ]
+    if not places:
+        return None
+    change(*source.choice(places))
+    return _write_message(message)
+
+
 @rewrite(
     "shape-absent",
     "structure",
@@ -69,13 +93,7 @@ def _write_message(message: object) -> bytes:
     deviations=(*_BROKEN, "tool-arguments:missing", "authz-denied:no-token"),
 )
 def _absent(source: Source, scene: Scene) -> bytes | None:
-    message = _read_message(scene)
-    places = _list_places(message and message["params"])
-    if not places:
-        return None
-    container, key = source.choice(places)
-    del container[key]
-    return _write_message(message)
+    return _change_place(source, scene, operator.delitem)
 
 
 @rewrite(
@@ -87,14 +105,11 @@ def _absent(source: Source, scene: Scene) -> bytes | None:
     deviations=(*_BROKEN, "tool-arguments:*", "identity-unknown:type"),
 )
 def _confused(source: Source, scene: Scene) -> bytes | None:
-    message = _read_message(scene)
-    places = _list_places(message and message["params"])
-    if not places:
-        return None
-    container, key = source.choice(places)
-    old = type(container[key])
-    container[key] = source.choice([each for each in _OTHERS if type(each) is not old])
-    return _write_message(message)
+    def change(container: Any, key: Any) -> None:
+        old = type(container[key])
+        container[key] = source.choice([each for each in _OTHERS if type(each) is not old])
+
+    return _change_place(source, scene, change)
 
 
 @rewrite(
@@ -110,17 +125,10 @@ def _confused(source: Source, scene: Scene) -> bytes | None:
     ),
 )
 def _value(source: Source, scene: Scene) -> bytes | None:
-    message = _read_message(scene)
-    places = [
-        (container, key)
-        for container, key in _list_places(message and message["params"])
-        if type(container[key]) in (str, int, float)
-    ]
-    if not places:
-        return None
-    container, key = source.choice(places)
-    container[key] = source.choice(_VALUES if isinstance(container[key], str) else _NUMBERS)
-    return _write_message(message)
+    def change(container: Any, key: Any) -> None:
+        container[key] = source.choice(_VALUES if isinstance(container[key], str) else _NUMBERS)
+
+    return _change_place(source, scene, change, (str, int, float))
 
 
 @rewrite(

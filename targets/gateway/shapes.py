@@ -150,33 +150,23 @@ _TASKS = _members(
         sampling=_members({}, createMessage=_is_object),
     ),
 )
-_EXPERIMENTAL = _values(_is_object)
-_FIRST = _members({}, experimental=_EXPERIMENTAL, roots=_ROOTS, sampling=_is_object)
+
+
+def _capabilities(**known: Check) -> Check:
+    return _members({}, experimental=_values(_is_object), **known)
+
+
+_FIRST = _capabilities(roots=_ROOTS, sampling=_is_object)
 _CAPABILITIES: Mapping[Version, Check] = {
     "2024-11-05": _FIRST,
     "2025-03-26": _FIRST,
-    "2025-06-18": _members(
-        {},
-        experimental=_EXPERIMENTAL,
-        roots=_ROOTS,
-        sampling=_is_object,
-        elicitation=_is_object,
-    ),
-    "2025-11-25": _members(
-        {},
-        experimental=_EXPERIMENTAL,
-        roots=_ROOTS,
-        sampling=_SAMPLING,
-        elicitation=_MODES,
-        tasks=_TASKS,
-    ),
-    "2026-07-28": _members(
-        {},
-        experimental=_EXPERIMENTAL,
-        extensions=_values(_is_object),
+    "2025-06-18": _capabilities(roots=_ROOTS, sampling=_is_object, elicitation=_is_object),
+    "2025-11-25": _capabilities(roots=_ROOTS, sampling=_SAMPLING, elicitation=_MODES, tasks=_TASKS),
+    "2026-07-28": _capabilities(
         roots=_is_object,
         sampling=_SAMPLING,
         elicitation=_MODES,
+        extensions=_values(_is_object),
     ),
 }
 """``ClientCapabilities``."""

@@ -37,9 +37,7 @@ def shrunk(bench, monkeypatch):
 
 
 def test_a_shrunk_trial_is_wrong_in_no_new_way(shrunk):
-    before, after = (
-        list_deviations(each.trial.case, "strict", each.contract.tools) for each in shrunk
-    )
+    before, after = (list_deviations(each.trial.case, each.contract) for each in shrunk)
     assert after <= before == {"json-syntax:nan"}
     first, last = (len(each.trial.case.data) for each in shrunk)
     assert last < first

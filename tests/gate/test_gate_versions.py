@@ -23,6 +23,7 @@ from wirefence.fuzz.gate.server.verdicts import judge_trial
 from wirefence.fuzz.gate.trials.generate import TrialMaker
 from wirefence.fuzz.gate.trials.messages import ToolWording
 from wirefence.fuzz.gate.trials.schedule import Plan, plan_trials
+from wirefence.oracles.protocol import list_methods
 from wirefence.strategies.records import VERSIONS
 from wirefence.targets.command.records import Launch
 
@@ -82,6 +83,7 @@ def test_the_reference_gateway_shows_nothing(version, policy, profile):
     try:
         facts = discover_server(lab)
         assert facts.version == version
+        assert set(facts.promised) <= list_methods(version, "request", "client-to-server")
         server = Server(lab, facts)
         todo = server.plan()
         share = EVERY.index((version, policy, profile)) // 2

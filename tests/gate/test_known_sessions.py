@@ -78,3 +78,21 @@ def test_what_differs_in_anything_that_counts_is_judged(good):
     assert judge(replace(plain, peak_bytes=1 << 40)) == {"live-memory:peak"}
     hidden = replace(good.acted(), detail=good.acted("tx").detail)
     assert judge(replace(plain, effects=(hidden,))) == {"act-unfounded"}
+
+
+def test_the_result_of_a_task_is_right_only_where_a_task_was_asked_for(good):
+    """The verdicts on both calls are equal, and so are the replies."""
+    asks = replace_call(good, b'"params":{', b'"params":{"task":{},')
+    task = {"taskId": "t", "status": "working", "createdAt": "", "lastUpdatedAt": "", "ttl": None}
+    seen = Observation(good.lines(p=line(ident(good.number, "p"), result={"task": task})))
+    known = KnownSessions(good.facts, None)
+    assert known.judge_trial(asks.prepared(), seen) == []
+    (told,) = known.judge_trial(good.prepared(), seen)
+    assert told.effect == "malformed-result"
+
+
+def replace_call(paper: Paper, old: bytes, new: bytes) -> Paper:
+    frames = list(paper.trial.case.frames)
+    frames[2] = replace(frames[2], raw=frames[2].raw.replace(old, new))
+    case = replace(paper.trial.case, frames=tuple(frames))
+    return replace(paper, trial=replace(paper.trial, case=case))

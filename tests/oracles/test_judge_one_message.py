@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from wirefence.oracles import methods
 from wirefence.oracles.message import judge_message
-from wirefence.strategies.records import VERSIONS, Direction
+from wirefence.oracles.protocol import Sort, list_methods
+from wirefence.strategies.records import VERSIONS, Direction, Version
 
 LATEST = "2026-07-28"
-TABLES = {
-    "ClientRequest": methods.CLIENT_REQUESTS,
-    "ClientNotification": methods.CLIENT_NOTIFICATIONS,
-    "ServerRequest": methods.SERVER_REQUESTS,
-    "ServerNotification": methods.SERVER_NOTIFICATIONS,
+TABLES: dict[str, tuple[Sort, Direction]] = {
+    "ClientRequest": ("request", "client-to-server"),
+    "ClientNotification": ("notification", "client-to-server"),
+    "ServerRequest": ("request", "server-to-client"),
+    "ServerNotification": ("notification", "server-to-client"),
 }
 
 
@@ -27,7 +27,7 @@ def test_official_examples_are_accepted_in_their_direction(shared: Path) -> None
         message = json.loads(raw)
         if not isinstance(message, dict) or "jsonrpc" not in message:
             continue
-        to_server = message.get("method") in methods.CLIENT_REQUESTS[LATEST]
+        to_server = message.get("method") in list_methods(LATEST, "request", "client-to-server")
         direction: Direction = "client-to-server" if to_server else "server-to-client"
         for profile in ("strict", "spec"):
             rule = judge_message(raw.replace(b"\r", b""), LATEST, direction, profile).rule
@@ -38,7 +38,7 @@ def test_official_examples_are_accepted_in_their_direction(shared: Path) -> None
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("union", sorted(TABLES))
-def test_method_tables_are_those_of_the_schema(shared: Path, version: str, union: str) -> None:
+def test_method_tables_are_those_of_the_schema(shared: Path, version: Version, union: str) -> None:
     schema = json.loads((shared / "mcp" / version / "schema.json").read_bytes())
     kinds = schema.get("$defs") or schema["definitions"]
     root = kinds.get(union, {"anyOf": []})
@@ -46,7 +46,7 @@ def test_method_tables_are_those_of_the_schema(shared: Path, version: str, union
     found = {kinds[name]["properties"]["method"]["const"] for name in names}
     if "anyOf" not in root:
         found = {root["properties"]["method"]["const"]}
-    assert TABLES[union][version] == found
+    assert list_methods(version, *TABLES[union]) == found
 
 
 @pytest.mark.parametrize(

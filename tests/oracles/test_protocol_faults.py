@@ -6,18 +6,16 @@ from typing import Any
 
 import pytest
 
-from wirefence.oracles import methods
 from wirefence.oracles.document import LongInteger
 from wirefence.oracles.protocol import (
     find_definition_fault,
     find_error_fault,
     find_params_fault,
     find_result_fault,
-    list_methods,
 )
 from wirefence.oracles.protocol.formats import FORMATS
 from wirefence.oracles.protocol.shapes import ShapeCompiler
-from wirefence.strategies.records import VERSIONS, Direction, Version
+from wirefence.strategies.records import Direction, Version
 
 PREFIX = "io.modelcontextprotocol/"
 META = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": {}}
@@ -242,16 +240,6 @@ def test_a_definition_that_holds_itself_is_refused() -> None:
     compiler = ShapeCompiler({"A": {"b?": ["B"]}, "B": "A | string"})
     with pytest.raises(ValueError, match="A holds itself"):
         compiler.compile_definition("A")
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_methods_are_those_of_the_judge(version: Version) -> None:
-    client: Direction = "client-to-server"
-    server: Direction = "server-to-client"
-    assert list_methods(version, "request", client) == methods.CLIENT_REQUESTS[version]
-    assert list_methods(version, "request", server) == methods.SERVER_REQUESTS[version]
-    assert list_methods(version, "notification", client) == methods.CLIENT_NOTIFICATIONS[version]
-    assert list_methods(version, "notification", server) == methods.SERVER_NOTIFICATIONS[version]
 
 
 GOOD: dict[str, list[str]] = {

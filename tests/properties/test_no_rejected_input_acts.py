@@ -58,7 +58,7 @@ def test_every_rejected_input_leaves_the_recorder_empty(name: str, case: strateg
 def test_a_rejected_frame_alone_leaves_the_recorder_empty(
     name: str, damaged: strategies.DamagedFrame
 ) -> None:
-    profiles = list_profiles(name)
+    profiles = PROFILES if name != "planted-healthy" else PROFILES[:1]  # it has the strict one only
     for policy, profile in product(POLICIES, profiles):
         contract = Contract(damaged.version, profile, policy)
         recorder = Recorder()

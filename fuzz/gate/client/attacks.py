@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wirefence.fuzz.gate.client.records import Attack, ClientRequest, Close, Send, Step
+from wirefence.oracles.client import MALFORMED
 from wirefence.strategies.damage.banner import BANNERS
 
 __all__ = ["ATTACKS", "GOOD"]
@@ -177,7 +178,7 @@ def _change_result(change: Callable[[dict[str, Any]], object]) -> _Line:
 def _make_malformed(name: str, about: str, line: _Line) -> Attack:
     """Return an attack with a result that the schema forbids; clients need not look at it."""
     build = _bad_line_first(line)
-    return Attack(name, about, "mcp-result", "reject", build, strict=True, places=("call",))
+    return Attack(name, about, MALFORMED, "reject", build, strict=True, places=("call",))
 
 
 def _structured_array(asked: ClientRequest) -> bytes | None:

@@ -1,9 +1,9 @@
 """Judge each kind of uneventful session once.
 
 Most trials of one server end alike: the same verdicts on what was sent, and, but for names, the
-same replies and effects. What was sent decides no more then: the bytes of a frame count only where
-a reply or an effect has to be matched to them. So a session that is like one without any finding
-has none either.
+same replies and effects. The bytes of a frame count only where a reply or an effect has to be
+matched to them, and where a call asks for a task, which another kind of result answers. So a
+session that is like one without any finding has none either.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ def _describe_session(prepared: PreparedTrial, seen: Observation) -> Hashable:
         return None
     stem = stem_of(prepared.trial.number)
     text = stem.decode()
+    data = prepared.trial.case.data
     frames = [
-        _describe_frame(frame, text)
+        _describe_frame(frame, data, text)
         for frame in prepared.judgement.frames
         if frame.start >= seen.since
     ]
@@ -71,7 +72,7 @@ def _describe_session(prepared: PreparedTrial, seen: Observation) -> Hashable:
     return prepared.trial.case.version, *frames, *lines, *effects
 
 
-def _describe_frame(frame: FrameVerdict, text: str) -> Hashable:
+def _describe_frame(frame: FrameVerdict, data: bytes, text: str) -> Hashable:
     """Return the verdict on a frame without its place and the names; ``None`` for a batch."""
     if frame.members:
         return None
@@ -83,4 +84,14 @@ def _describe_frame(frame: FrameVerdict, text: str) -> Hashable:
         str(each.arguments).replace(text, "") if each.arguments else each.tool
         for each in frame.calls
     )
-    return frame.rule, frame.kind, frame.method, ids, granted, frame.reply, frame.code
+    asks_for_task = data.find(b'"task"', frame.start, frame.end) >= 0
+    return (
+        frame.rule,
+        frame.kind,
+        frame.method,
+        ids,
+        granted,
+        frame.reply,
+        frame.code,
+        asks_for_task,
+    )

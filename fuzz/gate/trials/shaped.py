@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from wirefence.fuzz.gate.records import Facts
 from wirefence.fuzz.gate.trials.messages import ToolWording, TrialNames, make_good_request
-from wirefence.oracles.document import judge_document
 from wirefence.oracles.message import find_mcp_fault
 from wirefence.strategies.contract import Contract
 from wirefence.strategies.damage import BY_NAME, Operator, Scene
@@ -38,10 +38,10 @@ def damage_requests(
             source = RandomSource(seed)
             for _ in range(_ATTEMPTS):
                 made = operator.apply(source, Scene((good,), 0, version))
-                frame = made.frames[0] if made else good
-                message = judge_document(frame.raw[:-1], profile="spec").value
-                assert isinstance(message, dict)
-                fault = find_mcp_fault(message, contract)
+                if made is None:
+                    continue
+                (frame,) = made.frames
+                fault = find_mcp_fault(json.loads(frame.raw), contract)
                 if fault[0] in ("mcp-params", "mcp-meta") and fault not in seen:
                     seen.add(fault)
                     yield operator, frame
